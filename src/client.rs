@@ -93,6 +93,15 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         })
     }
 
+    /// The same client on another host.
+    #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "worker"))]
+    pub(crate) fn on(self, place: impl FnOnce(&Host<T, R>) -> Host<T, R>) -> Self {
+        Self {
+            host: Arc::new(place(&self.host)),
+            ..self
+        }
+    }
+
     /// With an option that `is_valid`, or else with what to say of it.
     fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
         let checked = is_valid.then_some(()).ok_or_else(|| Error::invalid(what()));
@@ -227,7 +236,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         self.check()?;
-        read(&self.host, &self.topology, reads).await
+        read(&self.host, &self.topology, reads, false).await
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]

@@ -36,8 +36,9 @@ impl Command {
         self.arg(key)
     }
 
-    /// Appends any other argument. A key that is appended by it is not noticed here: a single Redis
-    /// runs the command, and a cluster refuses it.
+    /// Appends any other argument. If it is a key of one of Redis' own commands, the call that the
+    /// command is given to is [`Error::InvalidArgument`](crate::Error::InvalidArgument). For other
+    /// commands nobody knows here which words are keys.
     #[must_use]
     pub fn arg(mut self, word: impl ToString) -> Self {
         self.words.push(word.to_string());
@@ -47,6 +48,11 @@ impl Command {
     /// The name and the arguments, in order.
     pub fn args(&self) -> &[String] {
         &self.words
+    }
+
+    /// Whether the word at this place is marked as a key.
+    pub(crate) fn is_key(&self, place: usize) -> bool {
+        self.keys.contains(&place)
     }
 
     /// The arguments that are keys, in order.
@@ -63,8 +69,13 @@ impl Command {
 pub enum Reply {
     /// Nothing is there.
     Nil,
-    /// A number. A script passes it through a double, so it is exact below 2^53.
+    /// A number.
     Int(i64),
+    /// About this number, of 2^53 or more: a script gets no more of it than a double has. So
+    /// replies `BITFIELD`, and `PTTL` of a key that lives for so long. Every other number is exact,
+    /// as those of `INCR`, `DECR`, `INCRBY`, `DECRBY` and `HINCRBY`. So are all that Redis replies
+    /// as text.
+    Rounded(i64),
     /// A string, or a status such as `OK`: exactly the bytes that Redis has.
     Bytes(Vec<u8>),
     /// Several replies.
@@ -75,7 +86,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The number. Also if Redis keeps it as text, as it does in a string or a hash.
+    /// The number, if all its digits are known. Also if Redis keeps it as text, as it does in a
+    /// string or a hash.
     ///
     /// ```
     /// use edgelock::Reply;
@@ -88,6 +100,14 @@ impl Reply {
         match self {
             Self::Int(number) => Some(*number),
             _ => self.as_str()?.parse().ok(),
+        }
+    }
+
+    /// The number, or about what it is.
+    pub(crate) fn about(&self) -> Option<i64> {
+        match self {
+            Self::Rounded(number) => Some(*number),
+            _ => self.as_i64(),
         }
     }
 

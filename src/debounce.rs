@@ -88,7 +88,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
 
     /// How long a call waits at most, however many come after it: from the wait to 24 hours, in
     /// whole milliseconds. Default ten times the wait, and 24 hours at most. That of the first call
-    /// of a burst counts for all.
+    /// of a burst counts for all, unless a later call's is over before.
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         let shortest = ttl::shown(self.wait);
@@ -131,6 +131,8 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         &self,
         work: impl AsyncFnOnce() -> Result<V, E>,
     ) -> Result<DebounceOutcome<V>, E> {
+        // It may have overtaken others, and then nobody else does their work.
+        let _stay = self.paced.host().runtime.stay();
         if !drive(self.paced.host(), self.settling()?).await? {
             return Ok(DebounceOutcome::Superseded);
         }

@@ -7,7 +7,7 @@
 
 mod flights;
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -15,7 +15,8 @@ use std::time::Duration;
 use crate::command::Command;
 use crate::locked::locked;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Task};
+use crate::select::{Either, select};
 use crate::transport::Transport;
 use flights::{Answer, Ended, Flights, Received};
 
@@ -39,8 +40,24 @@ pub(crate) async fn drive_reading<O: Operation + 'static, T: Transport, R: Runti
     operation: O,
     mut reads: impl FnMut() -> Vec<Command>,
 ) -> O::Outcome {
+    let _stay = host.runtime.stay();
     let mut driven = driven(host.clone(), operation);
     poll_fn(|cx| driven.poll(cx, &mut reads)).await
+}
+
+/// Awaits `call` until the caller is `gone`: then there is no outcome. The call is `Unpin`, since a
+/// future that is moved into another takes its place twice.
+pub(crate) async fn unless_gone<P>(
+    gone: Option<Task>,
+    call: impl Future<Output = P> + Unpin,
+) -> Option<P> {
+    let Some(gone) = gone else {
+        return Some(call.await);
+    };
+    match select(call, gone).await {
+        Either::Left(outcome) => Some(outcome),
+        Either::Right(()) => None,
+    }
 }
 
 /// Drives `operation` in the host's background.

@@ -13,10 +13,10 @@ use std::time::Duration;
 use crate::redact::Named;
 use crate::transport::TransportError;
 
-use shown::{holder, left, ms, of, under};
+use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
-pub(crate) use reason::Reason;
+pub(crate) use {made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
 ///
@@ -25,12 +25,8 @@ pub(crate) use reason::Reason;
 /// [unknown](Error::is_outcome_unknown).
 ///
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
-/// or Redis said, with both cut out. A field `lock` is the lock's whole Redis key, with the
-/// client's prefix; of [several names at once](crate::Client::lock_all) it is all keys, with commas
-/// between them, but for [`Error::Held`] the one that is held. For a throttle or a debounce it is
-/// the name, with the prefix. Messages show up to 100 characters of it, without control characters.
-/// If `lock` is an `Option`, it is `None` for what was about none of these, as a read without a
-/// lock.
+/// or Redis said, with both cut out. A field `lock` is what [`Error::lock`] says. Messages show up
+/// to 100 characters of it, without control characters.
 ///
 /// A message says all that is known, as why there was no connection. Only why a response broke off
 /// is the [source](std::error::Error::source).
@@ -54,24 +50,23 @@ pub enum Error {
     EntropyUnavailable,
 
     /// Another holder has the lock, and had it for as long as this call was willing to wait.
-    #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref()), left(*remaining))]
+    #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref(), *is_own), left(*remaining))]
     #[non_exhaustive]
     Held {
         /// Which lock.
         lock: String,
-        /// The holder's time left, by Redis's clock, unless it renews. `None` if the lock has no
-        /// expiry.
+        /// The holder's time left, by Redis's clock, unless it renews. `None` if it never expires.
         remaining: Option<Duration>,
         /// How many waiters were ahead of this call when it last asked.
         ahead: u64,
         /// The holder's [`Lock::label`](crate::Lock::label), if it has one.
         label: Option<String>,
-        /// How long to stay away. It estimates when it would be this call's turn: from how fast the
-        /// queue moved during the wait, else from the holder's time left. A queue that moved only
-        /// because others gave up does not count, unless the holder renewed meanwhile.
+        /// How long to stay away: an estimate by how fast the queue moved, or the time left.
         retry_after: Duration,
         /// How many requests this call sent, including the one that leaves the queue.
         requests: u32,
+        #[doc(hidden)]
+        is_own: bool,
     },
 
     /// So many servers of a [quorum](crate::Client::quorum) were started recently that the others
@@ -107,6 +102,8 @@ pub enum Error {
         asked: u32,
         /// How many did.
         acknowledged: u32,
+        #[doc(hidden)]
+        can_repeat: bool,
     },
 
     /// The key of [`crate::Once`] was used for something else: what was executed under it, or is
@@ -120,7 +117,10 @@ pub enum Error {
 
     /// The result of the work of a [`crate::Once`] is larger than [`crate::Once::max_bytes`]. The
     /// work was done, and its result is not kept: the next call does it again.
-    #[error("the result of {} has {bytes} bytes, and may have {most}", Named(lock))]
+    #[error(
+        "the result of {} has {bytes} bytes, and may have {most}: {NOT_KEPT}",
+        Named(lock)
+    )]
     #[non_exhaustive]
     ResultTooLarge {
         /// The key.
@@ -145,10 +145,7 @@ pub enum Error {
 
     /// This token no longer has the lock: the lease ran out, was released by force, or Redis lost
     /// it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
-    #[error(
-        "the lease of lock {} is lost: it ran out, was forced, or Redis forgot it",
-        Named(lock)
-    )]
+    #[error("the lease of lock {} is lost: {LOST}", Named(lock))]
     #[non_exhaustive]
     Lost {
         /// Which lock.
@@ -228,10 +225,7 @@ pub enum Error {
 
     /// A key of the lock holds something else than a lock of this kind keeps there. Nothing was
     /// changed, except by a commit whose own commands stored it: they were executed.
-    #[error(
-        "the key of {} holds something else: data, or a lock of another kind",
-        Named(lock)
-    )]
+    #[error("the key of {}{OR_BESIDE}", Named(lock))]
     #[non_exhaustive]
     WrongType {
         /// Which lock.
@@ -266,11 +260,13 @@ pub enum Error {
         /// What was said, and by whom.
         message: String,
         /// When to come back, counted from the end of the call, if the bridge said so. A call obeys
-        /// the bridge for [`crate::Client::request_timeout`] in all. A call that waits for the lock
-        /// does so up to the end of its wait, and a write of unknown outcome up to its deadline.
+        /// the bridge for [`crate::Client::request_timeout`] in all; one that waits for the lock,
+        /// up to the end of its wait; a write of unknown outcome, up to its deadline.
         retry_after: Option<Duration>,
         /// Whether the script may have run nevertheless.
         may_have_run: bool,
+        #[doc(hidden)]
+        can_repeat: bool,
         #[doc(hidden)]
         reason: Option<Reason>,
     },
@@ -284,6 +280,8 @@ pub enum Error {
         lock: Option<String>,
         /// How long the client waited for the reply.
         after: Duration,
+        #[doc(hidden)]
+        can_repeat: bool,
     },
 
     /// What answers is not a bridge, or something on the way spoils its responses.
@@ -296,5 +294,7 @@ pub enum Error {
         kind: BadResponse,
         /// Why a response broke off.
         source: Option<TransportError>,
+        #[doc(hidden)]
+        can_repeat: bool,
     },
 }

@@ -75,12 +75,13 @@ pub enum EventKind<'a> {
         /// How long the request took.
         took: Duration,
     },
-    /// A request got lost, or servers of a quorum have no say yet. It is sent again after a pause.
+    /// A request got lost, servers of a quorum have no say yet, or a grant was over when it was
+    /// read. It is asked again after a pause.
     #[non_exhaustive]
     Retried {
-        /// How it got lost, or [`Error::Quarantined`].
+        /// How it got lost, [`Error::Quarantined`] or [`Error::Expired`].
         error: &'a Error,
-        /// The time until it is sent again.
+        /// The time until it is asked again.
         pause: Duration,
     },
     /// A turn of a [`GroupCommit`](crate::GroupCommit) is over.

@@ -1,5 +1,6 @@
 //! Callers of one process that share turns of a lock.
 
+mod decided;
 mod driver;
 mod gather;
 mod habits;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
+use crate::drive::unless_gone;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Task};
@@ -151,9 +153,9 @@ impl<S: Section> GroupCommit<S> {
         self
     }
 
-    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, an
-    /// item gets [`Error::Held`] at once. An item that finds nobody does not wait, so 0 means one
-    /// at a time.
+    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, or
+    /// beyond ten times as many callers of all names, an item gets [`Error::Held`] at once. An item
+    /// that finds nobody does not wait, so 0 means one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;
@@ -178,13 +180,13 @@ impl<S: Section> GroupCommit<S> {
     /// commit, and they are not decided again. After [`Error::NotReplicated`] they may have been
     /// written.
     ///
-    /// [`Error::CommandFailed`] for an item of which a command failed; its others were executed. If
-    /// a command of [`Section::end`] failed, all items are unknown. [`Error::InvalidArgument`]
-    /// for an item whose own commands cannot be sent, for a lock whose holders decide at the same
-    /// time, as of a semaphore, and if a turn may have no items.
-    ///
-    /// If the replies for all items of a turn are too large for one answer, smaller turns ask
-    /// again.
+    /// [`Error::CommandFailed`] for an item of which a read or a write failed, or of which the
+    /// replies to its reads are over 1 MiB; its other writes were executed, and all other items get
+    /// their own answers. [`Error::Unavailable`] for an item whose decision panicked. If a command
+    /// of [`Section::end`] failed, all items are unknown. [`Error::InvalidArgument`] for an item
+    /// whose own commands cannot be sent, for a lock whose holders decide at the same time, as of a
+    /// semaphore, and if a turn may have no items. Items for whose replies no room is left in an
+    /// answer are in the next turn.
     ///
     /// # Cancel safety
     /// Dropping the future removes the item, unless its turn has the lock by then. Then it is
@@ -195,6 +197,18 @@ impl<S: Section> GroupCommit<S> {
         item: S::Item,
     ) -> Result<S::Answer, Error> {
         lock.check_turns()?;
+        // If it is next to drive, those behind it need it.
+        let _stay = lock.runtime().stay();
+        let submitted = pin!(self.submit_here(lock, item));
+        let submitted = unless_gone(lock.gone(), submitted).await;
+        submitted.unwrap_or_else(|| Err(Error::gone(true).of_lock(Some(lock.key()))))
+    }
+
+    async fn submit_here<T: Transport, R: Runtime>(
+        &self,
+        lock: &Lock<T, R>,
+        item: S::Item,
+    ) -> Result<S::Answer, Error> {
         if self.bound.items == 0 {
             let error = Error::invalid("a turn has 1 item or more, not 0");
             return Err(error.of_lock(Some(lock.key())));

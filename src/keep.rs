@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use crate::drive::drive;
@@ -34,7 +35,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ) -> Result<O, E> {
         let _keeping = self.hold().begin_keeping()?;
         let until = self.begin_keeping(max_hold).await?;
-        match select(work, self.lost(until)).await {
+        let (lost, forsaken) = (pin!(self.lost(until)), pin!(self.forsaken()));
+        match select(work, select(lost, forsaken)).await {
             Either::Left(outcome) => {
                 let end = EndKeeping::behind_work(self.hold().clone());
                 let held = drive(self.host(), end).await;
@@ -43,7 +45,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 held?;
                 Ok(outcome)
             }
-            Either::Right(why) => Err(self.stopped(why).await.into()),
+            Either::Right(Either::Left(why)) => Err(self.stopped(why).await.into()),
+            Either::Right(Either::Right(())) => {
+                let hold = self.hold();
+                let unknown = hold.unknown(self.host().runtime.now());
+                let gone = || Error::gone(false).of_lock(Some(hold.claim.name.shown()));
+                Err(unknown.unwrap_or_else(gone).into())
+            }
         }
     }
 
@@ -98,6 +106,16 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             Why::Released => pending().await,
             why => why,
         }
+    }
+
+    /// The caller is gone, and no write is under way.
+    async fn forsaken(&self) {
+        match self.gone() {
+            Some(gone) => gone.await,
+            None => pending().await,
+        }
+        let hold = self.hold();
+        hold.watchers.until(|| hold.is_idle()).await;
     }
 
     /// Gives the lock back after the work was stopped, and returns the error to report.

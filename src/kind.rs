@@ -27,6 +27,7 @@ use row::{Row, Waking};
 
 pub(crate) use debounce::{ARRIVE, LEAVE, SETTLE};
 pub(crate) use lua::{Script, Scripts};
+pub(crate) use once::FORGET;
 pub(crate) use throttle::{GIVE_BACK, PASS};
 
 /// What reads without a lock.

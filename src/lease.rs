@@ -7,8 +7,9 @@ use std::time::Duration;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, drive_in_background};
 use crate::error::Error;
-use crate::operation::{Hold, Write};
-use crate::runtime::Runtime;
+use crate::operation::{Hold, Why, Write};
+use crate::runtime::{Runtime, Task};
+use crate::select::{Either, select};
 use crate::token::Token;
 use crate::transport::Transport;
 
@@ -26,12 +27,29 @@ use crate::transport::Transport;
 pub struct Lease<T: Transport, R: Runtime> {
     host: Arc<Host<T, R>>,
     hold: Arc<Hold>,
+    /// It is given back once the caller is gone.
+    is_callers: bool,
+    _stay: Option<Arc<dyn Send + Sync>>,
 }
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
-    pub(crate) fn new(host: Arc<Host<T, R>>, hold: Hold) -> Self {
-        let hold = Arc::new(hold);
-        Self { host, hold }
+    pub(crate) fn new(host: Arc<Host<T, R>>, hold: Hold, is_callers: bool) -> Self {
+        let lease = Self {
+            _stay: host.runtime.stay(),
+            hold: Arc::new(hold),
+            is_callers,
+            host,
+        };
+        if let Some(gone) = lease.gone() {
+            let watch = give_back_once(gone, lease.host.clone(), lease.hold.clone());
+            lease.host.runtime.spawn(Box::pin(watch));
+        }
+        lease
+    }
+
+    /// As [`Runtime::gone`], unless it is others that depend on the lease.
+    pub(crate) fn gone(&self) -> Option<Task> {
+        self.is_callers.then(|| self.host.runtime.gone())?
     }
 
     /// A number that is higher than that of every earlier lease of this name, and below 2^53.
@@ -192,6 +210,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.write(commit).await
     }
 
+    /// As [`Lease::commit`]. A command that failed does not fail the others: its reply is the
+    /// error.
+    pub(crate) async fn commit_each(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
+        let commit = Write::commit_each(self.hold.clone(), commands.to_vec());
+        self.write(commit).await
+    }
+
     /// Gives the lock back. It tries that past the deadline too, since Redis may still keep others
     /// out.
     ///
@@ -209,7 +234,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// Whether `commands` can be sent at all.
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
-        self.hold.claim.check_commands(commands)
+        self.hold.claim.check_writes(commands)
     }
 
     async fn write(&self, write: Write) -> Result<Vec<Reply>, Error> {
@@ -227,9 +252,29 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
 impl<T: Transport, R: Runtime> Drop for Lease<T, R> {
     fn drop(&mut self) {
-        if let Some(release) = self.hold.give_back() {
+        let release = self.hold.give_back();
+        self.hold.end(Why::Released);
+        if let Some(release) = release {
             drive_in_background(&self.host, release);
         }
+    }
+}
+
+/// Gives the lease back once the caller is gone and no write is under way, if it is not over
+/// before.
+async fn give_back_once<T: Transport, R: Runtime>(
+    gone: Task,
+    host: Arc<Host<T, R>>,
+    hold: Arc<Hold>,
+) {
+    let over = hold.watchers.until(|| hold.is_over());
+    if let Either::Left(()) = select(over, gone).await {
+        return;
+    }
+    hold.watchers.until(|| hold.is_idle()).await;
+    if let Some(release) = hold.give_back() {
+        hold.end(Why::Released);
+        drive(&host, release).await;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Distributed locks for code that runs at the edge.
 //!
-//! Workers have no TCP, a few milliseconds of CPU and a limited number of requests. edgelock talks
-//! to Redis through an HTTP bridge, and runs each operation of a lock as one script in one request.
+//! A Worker keeps no connection from one request to the next. It has a few milliseconds of CPU, and
+//! a limited number of requests. edgelock talks to Redis through an HTTP bridge, and runs each
+//! operation of a lock as one script in one request.
 //!
 //! A native program needs the feature `native`, and three lines:
 //!
@@ -37,21 +38,28 @@
 //! }
 //! ```
 //!
-//! The client has no socket and no clock of its own. On the edge [`edgelock::web`] brings both,
-//! elsewhere `edgelock::native`. Each has its own `Client`, `Lock` and `Lease`, without type
-//! parameters. For another HTTP client or another async runtime, implement [`Transport`] and
-//! [`Runtime`].
+//! The client has no socket and no clock of its own. On the edge [`edgelock::web`] brings both, in
+//! components [`edgelock::wasi`], elsewhere `edgelock::native`. Each has its own `Client`, `Lock`
+//! and `Lease`, without type parameters. For another HTTP client or another async runtime,
+//! implement [`Transport`] and [`Runtime`].
 //!
 //! `docs/protocol.md` says what is stored in Redis, and what is guaranteed. Errors never mix up a
 //! lock that is [held by another](Error::Held), a lease that is [lost](Error::Lost), and an outcome
 //! that is [unknown](Error::is_outcome_unknown).
 //!
+//! [`edgelock::wasi`]: https://docs.rs/edgelock/latest/wasm32-wasip2/edgelock/wasi/
 //! [`edgelock::web`]: https://docs.rs/edgelock/latest/wasm32-unknown-unknown/edgelock/web/
 
 #[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
 pub mod native;
-#[cfg(target_family = "wasm")]
+#[cfg(all(feature = "wasi", target_os = "wasi"))]
+pub mod wasi;
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub mod web;
+
+#[cfg(all(doctest, feature = "native-no-tls"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(all(doctest, feature = "native-no-tls"))]
 #[doc = include_str!("../docs/kinds.md")]
@@ -66,6 +74,7 @@ mod drive;
 mod error;
 mod event;
 mod group;
+mod holds;
 mod keep;
 mod kind;
 mod label;
@@ -85,12 +94,12 @@ mod resp;
 mod runtime;
 mod script;
 mod select;
-mod threads;
 mod throttle;
 mod token;
 mod topology;
 mod transport;
 mod ttl;
+mod watchers;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;
@@ -106,7 +115,6 @@ pub use once::{Once, OnceOutcome};
 pub use read_write::ReadWrite;
 pub use runtime::{EntropyUnavailable, Instant, Runtime, Task};
 pub use script::{Holder, Inspection};
-pub use threads::{SendOutsideWasm, SyncOutsideWasm};
 pub use throttle::{Throttle, ThrottleOutcome};
 pub use token::Token;
 pub use transport::{Request, Response, Transport, TransportError};

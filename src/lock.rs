@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::command::{Command, Reply};
-use crate::drive::{Host, drive};
+use crate::drive::{Host, drive, unless_gone};
 use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
@@ -17,7 +17,7 @@ use crate::name::Name;
 use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Task};
 use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
 use crate::topology::{QuorumOutcome, Topology};
@@ -57,6 +57,8 @@ pub struct Lock<T, R> {
     pub(crate) max_hold: Option<Duration>,
     replicas: Option<Replicas>,
     pub(crate) label: String,
+    /// Others than the caller depend on what is done under it.
+    is_for_others: bool,
     /// The first invalid option. Every call that would send something fails with it instead.
     checked: Result<(), Error>,
 }
@@ -81,6 +83,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_hold: None,
             replicas: None,
             label: String::new(),
+            is_for_others: false,
             checked,
         }
     }
@@ -97,9 +100,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.topology.request_timeout
     }
 
-    /// Reads where the lock lives, without taking it.
+    /// Reads where the lock lives, without taking it. The reply to a read that failed is its error.
     pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
-        read(&self.host, &self.topology, reads).await
+        read(&self.host, &self.topology, reads, true).await
     }
 
     /// Whether the lock is valid, and then whether callers may share its turns.
@@ -177,7 +180,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::EntropyUnavailable`] if the host gives no random bytes; [`Error::InvalidArgument`]
     /// as [`Lock::check`] says.
     pub fn resume(&self, token: Token) -> Result<Lease<T, R>, Error> {
-        Ok(Lease::new(self.host.clone(), self.resumed(token)?))
+        Ok(self.lease(self.resumed(token)?))
     }
 
     /// Who holds the lock, its time left, and the last fence. All of it may have changed when the
@@ -222,11 +225,44 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(self.ask(call, &session))
     }
 
+    /// The same lock for work that goes on when its caller is gone.
+    pub(crate) fn for_others(self) -> Self {
+        Self {
+            is_for_others: true,
+            ..self
+        }
+    }
+
+    pub(crate) async fn unless_gone<P>(
+        &self,
+        asking: impl Future<Output = Result<P, Error>> + Unpin,
+    ) -> Result<P, Error> {
+        let asked = unless_gone(self.gone(), asking).await;
+        asked.unwrap_or_else(|| Err(Error::gone(false).of_lock(Some(self.key()))))
+    }
+
+    /// As [`Runtime::gone`], unless that makes no difference.
+    pub(crate) fn gone(&self) -> Option<Task> {
+        (!self.is_for_others).then(|| self.runtime().gone())?
+    }
+
+    pub(crate) fn lease(&self, hold: Hold) -> Lease<T, R> {
+        Lease::new(self.host.clone(), hold, !self.is_for_others)
+    }
+
     pub(crate) fn forcing(&self) -> Result<Ask<bool>, Error> {
+        self.operating(Call::force_release)
+    }
+
+    /// Forgets the result of work that is executed once.
+    pub(crate) fn forgetting(&self) -> Result<Ask<bool>, Error> {
+        self.operating(Call::forget)
+    }
+
+    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask<bool>, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
-        let call = Call::force_release(&self.name, &self.kind, &session);
-        Ok(self.ask(call, &session))
+        Ok(self.ask(call(&self.name, &self.kind, &session), &session))
     }
 }
 
@@ -244,6 +280,7 @@ impl<T, R> Clone for Lock<T, R> {
             max_hold: self.max_hold,
             replicas: self.replicas.clone(),
             label: self.label.clone(),
+            is_for_others: self.is_for_others,
             checked: self.checked.clone(),
         }
     }

@@ -7,11 +7,10 @@ use crate::error::Error;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 10] = [
-    "alive", "debounce", "entries", "fence", "hold", "holds", "queue", "readers", "result",
-    "throttle",
+const SUFFIXES: [&str; 7] = [
+    "debounce", "fence", "holds", "queue", "readers", "result", "throttle",
 ];
-const SUFFIXES_OF: [&str; 4] = ["entry", "gone", "receipt", "wake"];
+const SUFFIXES_OF: [&str; 3] = ["gone", "receipt", "wake"];
 
 /// The Redis key of a lock, checked. Shared by all that are about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Error::invalid(
-                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending",
+                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
             ));
         }
         let tag = hash_tag(&key);
@@ -199,17 +198,13 @@ mod tests {
         for name in [
             "job:{7}:fence",
             "{7}:queue",
-            "{7}:alive",
-            "{7}:hold",
             "{7}:holds",
-            "{7}:entries",
             "{7}:readers",
             "{7}:result",
             "{7}:throttle",
             "{7}:debounce",
             "{7}:receipt:x",
             "{7}:gone:",
-            "{7}:entry:AAAAAAAAAAAAAAAAAAAAAA",
             "{7}:wake:x",
             "{7}",
             "{{7}",

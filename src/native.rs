@@ -14,13 +14,15 @@
 //! ```
 
 use std::error::Error as StdError;
+use std::future::pending;
 use std::iter;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use reqwest::redirect;
 use tokio::runtime::Handle;
 
+use crate::locked::locked;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
@@ -158,11 +160,35 @@ fn why(error: reqwest::Error) -> String {
 }
 
 /// tokio as [`Runtime`]. Background work goes to the tokio runtime in which it first waits or is
-/// asked for background work. So a lease may be dropped on any thread.
+/// asked for background work, and once that is over, to the next. So a lease may be dropped on any
+/// thread, and in any runtime, however short.
 #[derive(Clone)]
 pub struct Tokio {
     began: std::time::Instant,
-    home: Arc<OnceLock<Handle>>,
+    home: Arc<Mutex<Option<Home>>>,
+}
+
+/// A runtime, with a task of ours that ends with it.
+struct Home {
+    handle: Handle,
+    task: Weak<()>,
+}
+
+impl Home {
+    fn here() -> Option<Self> {
+        let handle = Handle::try_current().ok()?;
+        let lives = Arc::new(());
+        let task = Arc::downgrade(&lives);
+        handle.spawn(async move {
+            let _lives = lives;
+            pending::<()>().await;
+        });
+        Some(Self { handle, task })
+    }
+
+    fn is_over(&self) -> bool {
+        self.task.strong_count() == 0
+    }
 }
 
 impl Default for Tokio {
@@ -171,24 +197,26 @@ impl Default for Tokio {
             began: std::time::Instant::now(),
             home: Arc::default(),
         };
-        tokio.home();
+        drop(tokio.home());
         tokio
     }
 }
 
 impl Tokio {
-    fn home(&self) -> Option<&Handle> {
-        if let (None, Ok(here)) = (self.home.get(), Handle::try_current()) {
-            let _ = self.home.set(here);
+    /// Where it is at home: here, if it was nowhere, or in a runtime that is over.
+    fn home(&self) -> MutexGuard<'_, Option<Home>> {
+        let mut home = locked(&self.home);
+        if home.as_ref().is_none_or(Home::is_over) {
+            *home = Home::here().or_else(|| home.take());
         }
-        self.home.get()
+        home
     }
 }
 
 impl Runtime for Tokio {
     fn now(&self) -> Instant {
         // A caller that asks for the time is about to wait, in a runtime.
-        self.home();
+        drop(self.home());
         Instant::from_origin(self.began.elapsed())
     }
 
@@ -202,9 +230,9 @@ impl Runtime for Tokio {
 
     fn spawn(&self, task: Task) {
         // Without a runtime nobody can run it. That is as if the process had ended.
-        let here = Handle::try_current().ok();
-        if let Some(runtime) = here.as_ref().or_else(|| self.home()) {
-            runtime.spawn(task);
+        let home = self.home().as_ref().map(|home| home.handle.clone());
+        if let Some(handle) = home {
+            handle.spawn(task);
         }
     }
 }

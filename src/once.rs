@@ -1,8 +1,10 @@
 //! Work that is executed once for a key, and whose result is kept for later calls.
 
+mod forget;
 mod outcome;
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
 #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
@@ -198,7 +200,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     {
         let unreadable =
             |what| move |error: serde_json::Error| Error::unreadable(self.lock.key(), what, &error);
-        let not_kept = unreadable("it cannot be written as JSON, so it is not kept");
+        let not_kept =
+            unreadable("the work was done, but it cannot be written as JSON, so it is not kept");
         let other_type = unreadable("what is kept is not of the type that this call asks for");
         let read = |text: String| {
             // The npm package's work may return nothing. It then passes an empty text.
@@ -229,11 +232,13 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         write: impl FnOnce(&V) -> Result<String, Error>,
         read: impl FnOnce(String) -> Result<V, Error>,
     ) -> Result<OnceOutcome<V>, E> {
-        let granted = match drive(self.lock.host(), self.beginning()?).await? {
+        let begun = pin!(drive(self.lock.host(), self.beginning()?));
+        let granted = match self.lock.unless_gone(begun).await? {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
             Taken::Lock(granted) => granted,
         };
-        let (lease, _) = self.lock.granted(granted);
+        // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
+        let (lease, _) = self.lock.clone().for_others().granted(granted);
         // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(async {
             let value = work(&lease).await?;

@@ -36,7 +36,7 @@ use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
-pub(crate) use claim::{Claim, GiveBack, check_commands, uptime};
+pub(crate) use claim::{Claim, GiveBack, check_kind, uptime};
 pub(crate) use completed::Completed;
 pub(crate) use deadline::{deadline, drift};
 pub(crate) use debounce::Settle;

@@ -12,7 +12,8 @@ use crate::token::Session;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 
-/// Runs commands that only read, together.
+/// Runs commands that only read, together. With `tells_each` the reply to one that failed is its
+/// error.
 ///
 /// # Errors
 /// As [`reading`]; those of the bridge.
@@ -20,12 +21,13 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     topology: &Topology,
     reads: &[Command],
+    tells_each: bool,
 ) -> Result<Vec<Reply>, Error> {
-    let reading = reading(&host.runtime, topology, reads)?;
+    let reading = reading(&host.runtime, topology, reads, tells_each)?;
     drive(host, reading).await.outcome
 }
 
-/// The call that runs commands that only read.
+/// The call for [`read`].
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
@@ -33,14 +35,19 @@ pub(crate) fn reading<R: Runtime>(
     runtime: &R,
     topology: &Topology,
     reads: &[Command],
+    tells_each: bool,
 ) -> Result<Ask<Vec<Reply>>, Error> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
         return Err(Error::invalid(
-            "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)",
+            if cfg!(all(target_family = "wasm", feature = "host-json")) {
+                "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
+            } else {
+                "there are several bridges to read from; name one by a lock behind it, with `shard_of`"
+            },
         ));
     };
     let session = Session::random(runtime)?;
-    let call = Call::read(reads).into();
+    let call = Call::read(reads).telling_each(tells_each).into();
     Ok(Ask::new(topology, call, &session, TimeLimit::TIMEOUT))
 }

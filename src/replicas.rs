@@ -58,6 +58,7 @@ impl Replicas {
                 lock: String::new(),
                 asked: self.count,
                 acknowledged,
+                can_repeat: false,
             }),
             None => Err(Error::unexpected("not a number of replicas")),
         }
@@ -95,6 +96,7 @@ mod tests {
             lock: String::new(),
             asked: 2,
             acknowledged: 1,
+            can_repeat: false,
         };
         assert_eq!(check(Reply::Int(1)), Err(few.clone()));
         assert!(!few.is_outcome_unknown() && few.code() == "not_replicated");

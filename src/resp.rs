@@ -3,6 +3,21 @@
 
 use crate::command::Reply;
 
+/// What the script writes in place of a reply: it is too large for an answer; those before it have
+/// left no room for it.
+const TOO_LARGE: &str = "reply over 1 MiB";
+const NO_ROOM: &str = "reply over 1 MiB, with others";
+
+/// Whether the reply is missing, though its command was executed.
+pub(crate) fn is_left_out(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(why) if why == TOO_LARGE || why == NO_ROOM)
+}
+
+/// Whether there would have been room for the reply in another answer.
+pub(crate) fn lacks_room(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(why) if why == NO_ROOM)
+}
+
 /// Redis nests replies a few levels deep; a bridge that sends more is not one.
 const MAX_DEPTH: u32 = 32;
 
@@ -21,6 +36,7 @@ fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
     let (kind, value) = head.split_at_checked(1)?;
     match kind {
         ":" => value.parse().ok().map(Reply::Int),
+        "," => rounded(value).map(Reply::Rounded),
         "+" => unescape(value).map(Reply::Bytes),
         "-" => {
             unescape(value).map(|bytes| Reply::Error(String::from_utf8_lossy(&bytes).into_owned()))
@@ -40,6 +56,12 @@ fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
         }
         _ => None,
     }
+}
+
+/// The largest number of Redis's is rounded to one more.
+fn rounded(text: &str) -> Option<i64> {
+    let beyond = || text.parse::<u64>().ok().map(|_| i64::MAX);
+    text.parse().ok().or_else(beyond)
 }
 
 fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
@@ -66,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_reply_is_read() {
-        let text = ":-7\r\n+OK\r\n-ERR no%0A\r\n$3\r\n%FF%25a\r\n$-1\r\n*2\r\n:1\r\n*0\r\n";
+        let text = ":-7\r\n+OK\r\n-ERR no%0A\r\n$3\r\n%FF%25a\r\n$-1\r\n,-9007199254740992\r\n,9223372036854775808\r\n*2\r\n:1\r\n*0\r\n";
         assert_eq!(
             parse(text).unwrap(),
             [
@@ -75,6 +97,8 @@ mod tests {
                 Reply::Error("ERR no\n".into()),
                 Reply::Bytes(b"\xff%a".to_vec()),
                 Reply::Nil,
+                Reply::Rounded(-9_007_199_254_740_992),
+                Reply::Rounded(i64::MAX),
                 Reply::Array(vec![Reply::Int(1), Reply::Array(vec![])]),
             ]
         );
@@ -88,6 +112,8 @@ mod tests {
             "x",
             ":",
             ":1",
+            ",\r\n",
+            ",1e3\r\n",
             "$3\r\nab\r\n",
             "$-2\r\n",
             "+%G0\r\n",

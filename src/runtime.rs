@@ -4,19 +4,14 @@
 use std::future::Future;
 use std::ops::Add;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
 use crate::event::Event;
-use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// Background work that a [`Runtime`] has to finish. It may move to another thread.
-#[cfg(not(target_family = "wasm"))]
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Background work that a [`Runtime`] has to finish.
-#[cfg(target_family = "wasm")]
-pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// An instant on a [`Runtime`]'s monotonic clock.
 ///
@@ -57,14 +52,14 @@ pub struct EntropyUnavailable;
 ///
 /// On the edge, use `edgelock::web::Host`. On a native host, use `edgelock::native::Tokio`, or
 /// write a few lines over the async runtime in use.
-pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
+pub trait Runtime: Send + Sync + 'static {
     /// The current instant, on a clock that never goes back. Deadlines are computed from it, so its
     /// rate must be within 1 % of that of Redis's clock. It may stand still while the handler
     /// computes, as it does in deployed Workers.
     fn now(&self) -> Instant;
 
     /// Completes once `duration` has passed. Dropping the future cancels the timer.
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + SendOutsideWasm;
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
 
     /// Fills `bytes` from a cryptographically secure source. Tokens are made of them.
     ///
@@ -91,6 +86,19 @@ pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
         waker.clone()
     }
 
+    /// Until what is returned is dropped, the host stops nothing, though the caller is gone: a call
+    /// or a lease is under way. Default: nothing, for hosts that drop a caller's futures when it is
+    /// gone.
+    fn stay(&self) -> Option<Arc<dyn Send + Sync>> {
+        None
+    }
+
+    /// Completes once the caller is gone, if the host tells that, and does not drop its futures. A
+    /// lease is then given back, and a wait ends. Default: it never says so.
+    fn gone(&self) -> Option<Task> {
+        None
+    }
+
     /// Gets everything that happens to the locks of a client. Default: does nothing. It must not
     /// block.
     fn observe(&self, event: &Event<'_>) {
@@ -99,7 +107,7 @@ pub trait Runtime: SendOutsideWasm + SyncOutsideWasm + 'static {
 }
 
 /// The parts of a [`Runtime`] that an operation uses without waiting: one type for all runtimes.
-pub(crate) trait Surroundings: SyncOutsideWasm {
+pub(crate) trait Surroundings: Sync {
     /// As [`Runtime::random`].
     fn draw(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable>;
 

@@ -4,12 +4,15 @@
 mod majority;
 mod shard;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::bridge::Bridge;
+use crate::holds::Holds;
+use crate::locked::locked;
 use crate::name::Name;
+use crate::runtime::Instant;
 use crate::transport::Response;
 
 pub(crate) use majority::{Count, QuorumOutcome};
@@ -29,6 +32,7 @@ struct Shared {
     endpoints: Vec<Endpoint>,
     /// Requests so far, so that each has a nonce of its own.
     requests: AtomicU64,
+    holds: Holds,
 }
 
 /// One bridge, and what was learned of it.
@@ -37,8 +41,15 @@ pub(crate) struct Endpoint {
     /// Has answered, and in an answer said that it can be listened to.
     answered: AtomicBool,
     announced: AtomicBool,
-    /// Was found to have no subscriptions.
-    no_pubsub: AtomicBool,
+    refusals: Mutex<Refusals>,
+}
+
+/// The subscriptions that a bridge refused as if it had none. A single answer proves nothing: it
+/// can come from a proxy, or from a Redis that is busy. So the bridge is asked again, ever more
+/// seldom.
+struct Refusals {
+    ask_at: Instant,
+    pause: Duration,
 }
 
 /// Which of the bridges a lock lives behind.
@@ -59,6 +70,7 @@ impl Topology {
             shared: Arc::new(Shared {
                 endpoints,
                 requests: AtomicU64::new(0),
+                holds: Holds::default(),
             }),
             layout,
             request_timeout: Duration::from_secs(2),
@@ -69,6 +81,11 @@ impl Topology {
 
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
         &self.shared.endpoints
+    }
+
+    /// The leases of the client.
+    pub(crate) fn holds(&self) -> &Holds {
+        &self.shared.holds
     }
 
     /// `endpoint` is a place among them.
@@ -139,11 +156,6 @@ impl Topology {
             .filter(|endpoint| self.endpoint(*endpoint).pushes() == Some(true))
     }
 
-    /// Whether waiters listen.
-    pub(crate) fn pushes(&self) -> bool {
-        self.push_endpoint().is_some()
-    }
-
     /// Whether waiters may listen later, as far as is known: before its first answer a bridge says
     /// nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
@@ -165,16 +177,13 @@ impl Endpoint {
             bridge,
             answered: AtomicBool::new(false),
             announced: AtomicBool::new(false),
-            no_pubsub: AtomicBool::new(false),
+            refusals: Mutex::new(Refusals::NONE),
         }
     }
 
     /// Whether waiters listen; before the first answer of some bridges, nobody knows.
     fn pushes(&self) -> Option<bool> {
         let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        if is(&self.no_pubsub) {
-            return Some(false);
-        }
         let announced = || is(&self.answered).then(|| is(&self.announced));
         self.bridge.pushes().or_else(announced)
     }
@@ -190,8 +199,29 @@ impl Endpoint {
         }
     }
 
-    /// It has no subscriptions.
-    pub(crate) fn found_no_pubsub(&self) {
-        self.no_pubsub.store(true, Ordering::Relaxed);
+    /// From when on it may be asked for a subscription.
+    pub(crate) fn listen_at(&self) -> Instant {
+        locked(&self.refusals).ask_at
     }
+
+    pub(crate) fn refused_to_push(&self, now: Instant) {
+        let mut refusals = locked(&self.refusals);
+        // Waiters that asked together got one refusal.
+        if refusals.ask_at <= now {
+            refusals.ask_at = now + refusals.pause;
+            refusals.pause = (refusals.pause * 2).min(Refusals::LONGEST);
+        }
+    }
+
+    pub(crate) fn pushed(&self) {
+        *locked(&self.refusals) = Refusals::NONE;
+    }
+}
+
+impl Refusals {
+    const NONE: Self = Self {
+        ask_at: Instant::from_origin(Duration::ZERO),
+        pause: Duration::from_secs(1),
+    };
+    const LONGEST: Duration = Duration::from_secs(60);
 }

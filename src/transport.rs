@@ -4,8 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
-
 /// A `POST` that the client wants to send. It has no `Debug`: its headers hold the credential, and
 /// its body a lock's token. Only the client makes one, so it may grow.
 #[non_exhaustive]
@@ -92,7 +90,7 @@ pub enum TransportError {
 }
 
 /// Sends requests. On the edge, use `edgelock::web::Fetch`.
-pub trait Transport: SendOutsideWasm + SyncOutsideWasm + 'static {
+pub trait Transport: Send + Sync + 'static {
     /// Sends `request` once: it repeats nothing, follows no redirect, and uses no cache. Dropping
     /// the future aborts the exchange, and so does its time-out. Not waiting for a request any
     /// longer is not enough, since it could be executed long after.
@@ -102,7 +100,7 @@ pub trait Transport: SendOutsideWasm + SyncOutsideWasm + 'static {
     fn send(
         &self,
         request: Request<'_>,
-    ) -> impl Future<Output = Result<Response, TransportError>> + SendOutsideWasm;
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send;
 
     /// Sends `request` once, as [`Transport::send`] does. Passes each piece of the response's body
     /// to `hear` when it arrives, until the response ends. Returns its status then. If the status
@@ -121,7 +119,7 @@ pub trait Transport: SendOutsideWasm + SyncOutsideWasm + 'static {
         &self,
         request: Request<'_>,
         hear: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> impl Future<Output = Result<u16, TransportError>> + SendOutsideWasm {
+    ) -> impl Future<Output = Result<u16, TransportError>> + Send {
         let _ = (request, hear);
         async { Ok(501) }
     }

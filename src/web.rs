@@ -1,13 +1,12 @@
 //! The hosts of the edge: `fetch`, timers, clock and random bytes of Workers, Node, Deno, Bun and
 //! browsers. This module exists only for wasm.
 //!
-//! In a handler of the crate [`worker`](https://docs.rs/worker), whose arguments hold `url`,
-//! `credential` and `context`:
+//! In a handler of the crate [`worker`](https://docs.rs/worker), with the feature
+//! `worker`:
 //!
 //! ```ignore
-//! // Clean-up goes on after the response.
-//! let host = Host::default().wait_until(move |task| context.wait_until(task));
-//! let client = Client::new(Bridge::upstash(url, credential)?, Fetch::default(), host);
+//! // Clean-up goes on after the response, and a caller that hangs up holds nobody up.
+//! let client = Client::from_env(env, context)?.signal(&request.inner().signal());
 //! let lock = client
 //!     .lock("sku:42")
 //!     .ttl(Duration::from_secs(10))
@@ -15,10 +14,14 @@
 //!
 //! // One request takes the lock and reads, and one writes and releases.
 //! // If the lease is lost in between, the write does not happen.
+//! let stock = "{sku:42}:stock";
 //! let (lease, replies) = lock
-//!     .acquire_and_read(&[Command::new("GET").key("{sku:42}:stock")])
+//!     .acquire_and_read(&[Command::new("GET").key(stock)])
 //!     .await?;
 //! ```
+//!
+//! Clients, locks, leases and their futures are `Send` and `Sync`, as axum wants its state and its
+//! handlers, although JavaScript's objects are not: there is one thread. On any other they panic.
 //!
 //! A Worker with bindings of its own, without that crate, also needs an executor: [`begin`],
 //! [`promise`] and [`spawn`] are one, and [`settled`] awaits a promise. They continue a task in the
@@ -37,8 +40,11 @@ mod fetch;
 #[cfg(feature = "host-json")]
 mod held;
 mod host;
+mod open;
 #[cfg(feature = "host-json")]
 mod steps;
+#[cfg(feature = "worker")]
+mod worker;
 
 pub use crate::bridge::Bridge;
 pub use callback::settled;

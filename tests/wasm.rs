@@ -1,36 +1,34 @@
-//! The client on the real hosts of the edge. The same tests run in Node and in workerd, against a
-//! real bridge and a server that misbehaves. The environment has their addresses.
+//! The client on the real hosts of the edge, against a real bridge and a server that misbehaves.
+//! The same tests run in Node and in workerd, and as a component of WASI. The environment has the
+//! addresses.
 #![cfg(target_family = "wasm")]
+// The tests that the macro of wstd makes are public.
+#![cfg_attr(target_os = "wasi", allow(missing_docs))]
 
-use std::arch::wasm32::memory_size;
+#[cfg(target_os = "wasi")]
+#[path = "wasm/wasi.rs"]
+mod host;
+#[cfg(target_os = "unknown")]
+#[path = "wasm/web.rs"]
+mod host;
+#[path = "wasm/listening.rs"]
+mod listening;
+
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
 use std::time::Duration;
 
-use edgelock::web::{Fetch, Host};
-use edgelock::{
-    Bridge, Client, Command, Decision, Error, EventKind, GroupCommit, Reply, Runtime, Section,
-    Task, web,
-};
-use js_sys::Reflect;
-use wasm_bindgen::JsValue;
-use wasm_bindgen_test::wasm_bindgen_test as test;
+use edgelock::{Bridge, Command, Decision, Error, GroupCommit, Reply, Runtime, Section};
+
+use host::{Host, test, variable};
 
 /// A ttl that a test waits for. A host that stands still for a second or two does not miss it.
 const SHORT: Duration = Duration::from_secs(3);
-
-fn variable(name: &str) -> String {
-    let get = |object: &JsValue, name: &str| {
-        Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
-    };
-    let environment = get(&get(&js_sys::global(), "process"), "env");
-    get(&environment, name)
-        .as_string()
-        .unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"))
-}
 
 fn bridge() -> Bridge {
     Bridge::upstash(
@@ -40,8 +38,8 @@ fn bridge() -> Bridge {
     .unwrap()
 }
 
-fn client() -> Client<Fetch, Host> {
-    web::client(bridge()).prefix(&format!("{}:", random_name()))
+fn client() -> host::Client {
+    host::client(bridge()).prefix(&format!("{}:", random_name()))
 }
 
 /// Both hosts share one Redis, so each test has names of its own.
@@ -122,48 +120,6 @@ async fn waiters_are_inside_one_at_a_time() {
 }
 
 #[test]
-async fn a_waiter_listens_and_is_handed_the_lock() {
-    let client = client();
-    // One to ask, one to subscribe, one to ask again and one to leave: none is left to poll with.
-    let lock = client.lock("a").wait_timeout(ms(20_000)).max_requests(4);
-    let held = lock.try_acquire().await.unwrap();
-    let listening = || async { lock.inspect().await.unwrap().waiters == 1 };
-    let holder = async {
-        while !listening().await {}
-        Host::default().sleep(ms(100)).await;
-        held.release().await.unwrap();
-    };
-    let waiter = async {
-        let lease = lock.acquire().await.unwrap();
-        assert!(lease.fence() > held.fence());
-        lease.release().await.unwrap();
-    };
-    both(holder, waiter).await;
-}
-
-#[test]
-async fn a_dropped_wait_ends_its_subscription_and_leaves_the_queue() {
-    let client = client();
-    let name = random_name();
-    let lock = client.lock(&name).wait_timeout(ms(20_000));
-    let lease = lock.try_acquire().await.unwrap();
-    let listeners_and_waiters = || async {
-        let pattern = format!("*{name}}}:wake:*");
-        let channels = Command::new("PUBSUB").arg("CHANNELS").arg(pattern);
-        let replies = lease.exec(&[channels]).await.unwrap();
-        let waiters = lock.inspect().await.unwrap().waiters;
-        (replies[0].as_array().unwrap().len(), waiters)
-    };
-    let mut waiting = Box::pin(lock.acquire());
-    while listeners_and_waiters().await != (1, 1) {
-        assert!(!is_ready_now(&mut waiting).await);
-    }
-    drop(waiting);
-    while listeners_and_waiters().await != (0, 0) {}
-    lease.release().await.unwrap();
-}
-
-#[test]
 async fn work_is_kept_under_the_lock_until_it_is_done() {
     let client = client();
     let lock = client.lock("a").ttl(SHORT);
@@ -211,51 +167,9 @@ async fn a_dropped_lease_is_released_by_the_host() {
 }
 
 #[test]
-async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
-    // A subscription is an answer that never ends. If the bridge drops it, the fetch was aborted.
-    let channel = random_name();
-    let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
-    let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_CREDENTIAL")).unwrap();
-    let mute = web::client(bridge)
-        .max_attempts(1)
-        .request_timeout(ms(500))
-        .lock("a");
-    let lease = client().lock("a").try_acquire().await.unwrap();
-    let subscribers = || async {
-        let replies = lease
-            .exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)])
-            .await
-            .unwrap();
-        replies[0].as_array().unwrap()[1].as_i64().unwrap()
-    };
-    let (most, over) = (Cell::new(0), Cell::new(false));
-    let asked = async {
-        assert_eq!(mute.try_acquire().await.unwrap_err().code(), "timed_out");
-        over.set(true);
-    };
-    let watched = async {
-        loop {
-            let ended = over.get();
-            let now = subscribers().await;
-            most.set(most.get().max(now));
-            assert!(
-                most.get() > 0 || !ended,
-                "the request ended before it was seen"
-            );
-            if now == 0 && most.get() > 0 {
-                return;
-            }
-        }
-    };
-    both(asked, watched).await;
-    assert_eq!(most.get(), 1);
-    lease.release().await.unwrap();
-}
-
-#[test]
 async fn an_address_where_nothing_listens_is_unavailable() {
     let nowhere =
-        web::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).max_attempts(1);
+        host::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).max_attempts(1);
     assert_eq!(
         nowhere.lock("a").try_acquire().await.unwrap_err().code(),
         "unavailable"
@@ -277,7 +191,7 @@ async fn an_answer_that_is_none_has_its_own_error() {
     ] {
         let url = format!("{}/{path}", variable("EDGELOCK_FAULTY_URL"));
         let bridge = Bridge::upstash(&url, "credential").unwrap();
-        let lock = web::client(bridge).max_attempts(1).lock("a");
+        let lock = host::client(bridge).max_attempts(1).lock("a");
         let error = lock.try_acquire().await.unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
@@ -293,34 +207,13 @@ async fn an_answer_that_is_none_has_its_own_error() {
 #[test]
 async fn a_wrong_credential_is_unauthorized() {
     let bridge = Bridge::upstash(&variable("EDGELOCK_BRIDGE_URL"), "wrong-credential").unwrap();
-    let error = web::client(bridge)
+    let error = host::client(bridge)
         .lock("a")
         .try_acquire()
         .await
         .unwrap_err();
     assert_eq!(error.code(), "unauthorized");
     assert!(!format!("{error} {error:?}").contains("wrong-credential"));
-}
-
-#[test]
-async fn a_dropped_acquisition_is_abandoned_by_the_host() {
-    let spawned = Rc::new(Cell::new(0));
-    let count = spawned.clone();
-    let host = Host::default().wait_until(move |task| {
-        count.set(count.get() + 1);
-        Host::default().spawn(task);
-    });
-    let client = Client::new(bridge(), Fetch::default(), host);
-    let lock = client.lock(&random_name());
-    // Polled once, so that its request is on its way, and then dropped.
-    let mut acquisition = Box::pin(lock.try_acquire());
-    assert!(!is_ready_now(&mut acquisition).await);
-    drop(acquisition);
-    assert_eq!(spawned.get(), 1);
-    // Whichever of the two requests arrives first, nobody holds the lock in the end.
-    while lock.inspect().await.unwrap().holder.is_some() {
-        Host::default().sleep(ms(5)).await;
-    }
 }
 
 #[test]
@@ -337,70 +230,8 @@ async fn timers_fire_and_are_cancelled() {
 }
 
 #[test]
-async fn a_timer_that_is_dropped_leaves_nothing() {
-    const TIMERS: usize = 100_000;
-    let host = Host::default();
-    let drop_timers = async |timers: usize| {
-        for _ in 0..timers {
-            let mut long = Box::pin(host.sleep(Duration::from_secs(3_600)));
-            assert!(!is_ready_now(&mut long).await);
-        }
-        memory_size::<0>()
-    };
-    let warm = drop_timers(1_000).await;
-    // A page has 64 KiB, so that is less than a byte for each timer.
-    let pages = drop_timers(TIMERS).await - warm;
-    assert!(pages <= 1, "{pages} pages");
-}
-
-#[test]
-async fn a_waker_for_others_wakes_the_task_behind_a_promise_of_its_own() {
-    let host = Host::default();
-    let (mut calls, mut shared) = (0, None);
-    let woken = poll_fn(|cx| {
-        calls += 1;
-        if calls == 3 {
-            return Poll::Ready(());
-        }
-        // A waker that nobody calls leaves nothing behind, and wakes nobody.
-        drop(host.shared_waker(cx.waker()));
-        let waker = host.shared_waker(cx.waker());
-        waker.wake_by_ref();
-        waker.wake_by_ref();
-        // The waker is kept until it has woken, or waking consumes it.
-        match calls {
-            1 => shared = Some(waker),
-            _ => host.shared_waker(cx.waker()).wake(),
-        }
-        Poll::Pending
-    });
-    woken.await;
-    assert_eq!(calls, 3);
-}
-
-/// As if a request was woken, and ended before it noticed.
-#[test]
-async fn a_waker_for_others_that_was_called_and_dropped_leaves_nothing() {
-    const CALLS: usize = 50_000;
-    let host = Host::default();
-    let call = |calls: usize| {
-        let host = &host;
-        poll_fn(move |cx| {
-            // What waits for a promise goes on after this.
-            for _ in 0..calls {
-                host.shared_waker(cx.waker()).wake_by_ref();
-            }
-            Poll::Ready(memory_size::<0>())
-        })
-    };
-    let warm = call(1_000).await;
-    let pages = call(CALLS).await - warm;
-    assert!(pages <= 1, "{pages} pages");
-}
-
-#[test]
 async fn callers_of_one_isolate_share_turns() {
-    struct Counter;
+    struct Counter(Arc<AtomicUsize>);
     impl Section for Counter {
         type Item = String;
         type Answer = i64;
@@ -420,20 +251,18 @@ async fn callers_of_one_isolate_share_turns() {
             let write = Command::new("SET").key(key).arg(*count);
             Decision::Write(vec![write.arg("PX").arg(60_000)], *count)
         }
+        fn end(&self, _: Option<i64>) -> Vec<Command> {
+            self.0.fetch_add(1, Relaxed);
+            Vec::new()
+        }
     }
     let (key, prefix) = (random_name(), format!("{}:", random_name()));
-    let turns = Rc::new(RefCell::new(Vec::new()));
-    let group = GroupCommit::new(Counter);
+    let turns = Arc::new(AtomicUsize::new(0));
+    let group = GroupCommit::new(Counter(turns.clone()));
     let answers = Rc::new(RefCell::new(Vec::new()));
     // Each caller has a client of its own, as requests to a Worker do.
-    let callers = (0..20).map(|_| {
-        let told = turns.clone();
-        let host = Host::default().on_event(move |event| {
-            if let EventKind::Grouped { items, .. } = event.kind {
-                told.borrow_mut().push(items);
-            }
-        });
-        let client = Client::new(bridge(), Fetch::default(), host).prefix(&prefix);
+    let callers = (0..200).map(|_| {
+        let client = host::client(bridge()).prefix(&prefix);
         let (group, key, answers) = (&group, key.clone(), answers.clone());
         async move {
             let lock = client.lock("a");
@@ -443,93 +272,8 @@ async fn callers_of_one_isolate_share_turns() {
     });
     all(callers.map(Box::pin).collect()).await;
     // All came before the first turn asked for the lock.
-    assert_eq!(*turns.borrow(), [20]);
-    assert_eq!(*answers.borrow(), (1..=20).collect::<Vec<i64>>());
-}
-
-#[test]
-async fn a_task_begins_soon_and_not_under_its_caller() {
-    let begun = Rc::new(Cell::new(false));
-    web::spawn(tell(&begun));
-    assert!(!begun.get());
-    // Whatever is soon is before any timer.
-    Host::default().sleep(ms(1)).await;
-    assert!(begun.get());
-}
-
-#[test]
-async fn a_task_that_wakes_itself_goes_on() {
-    let polls = Rc::new(Cell::new(0));
-    let counts = polls.clone();
-    web::spawn(Box::pin(poll_fn(move |cx| {
-        counts.set(counts.get() + 1);
-        cx.waker().wake_by_ref();
-        if counts.get() < 3 {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
-    })));
-    Host::default().sleep(ms(1)).await;
-    assert_eq!(polls.get(), 3);
-}
-
-/// Another request's task may have the freed place, and must not be polled for this one.
-#[test]
-async fn a_task_that_is_over_has_nobody_woken_in_its_place() {
-    let kept = Rc::new(RefCell::new(None));
-    let keeps = kept.clone();
-    web::spawn(Box::pin(poll_fn(move |cx| {
-        *keeps.borrow_mut() = Some(cx.waker().clone());
-        Poll::Ready(())
-    })));
-    Host::default().sleep(ms(1)).await;
-    let (polls, own) = (Rc::new(Cell::new(0)), Rc::new(RefCell::new(None)));
-    let (counts, keeps) = (polls.clone(), own.clone());
-    web::spawn(Box::pin(poll_fn(move |cx| {
-        counts.set(counts.get() + 1);
-        *keeps.borrow_mut() = Some(cx.waker().clone());
-        if counts.get() < 2 {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
-    })));
-    Host::default().sleep(ms(1)).await;
-    let wake = |waker: &RefCell<Option<Waker>>| waker.take().unwrap().wake();
-    wake(&kept);
-    assert_eq!(polls.get(), 1);
-    wake(&own);
-    assert_eq!(polls.get(), 2);
-}
-
-#[test]
-async fn a_task_may_leave_another_behind() {
-    struct Heir(Rc<Cell<bool>>);
-    impl Drop for Heir {
-        fn drop(&mut self) {
-            web::spawn(tell(&self.0));
-        }
-    }
-    let begun = Rc::new(Cell::new(false));
-    let heir = Heir(begun.clone());
-    // This is dropped with the task, after its last poll.
-    web::spawn(Box::pin(poll_fn(move |_| {
-        let _ = &heir;
-        Poll::Ready(())
-    })));
-    Host::default().sleep(ms(1)).await;
-    assert!(begun.get());
-}
-
-fn tell(cell: &Rc<Cell<bool>>) -> Task {
-    let cell = cell.clone();
-    Box::pin(async move { cell.set(true) })
-}
-
-async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
-    let futures: [Pin<Box<dyn Future<Output = ()> + '_>>; 2] = [Box::pin(first), Box::pin(second)];
-    all(futures.into()).await;
+    assert_eq!(turns.load(Relaxed), 1);
+    assert_eq!(*answers.borrow(), (1..=200).collect::<Vec<i64>>());
 }
 
 async fn all<F: Future<Output = ()> + Unpin>(futures: Vec<F>) {

@@ -147,7 +147,7 @@ impl Cluster {
         self.entry().reads_only(command).await
     }
 
-    pub(crate) async fn trouble(&self) -> Option<&'static str> {
+    pub(crate) async fn trouble(&self) -> Option<String> {
         let entry = self.slot_map.owner(None);
         let trouble = self.slot_map.node(&entry).trouble().await;
         if trouble.is_some() {

@@ -42,6 +42,8 @@ pub(crate) enum NoConnection {
     NoPassword,
     /// Redis does not accept the configured password or user.
     WrongPassword,
+    /// Redis has no place for another client, or is busy.
+    NotNow(String),
     Other(String),
 }
 
@@ -81,6 +83,10 @@ impl Server {
     pub(crate) fn with_largest_reply(mut self, bytes: usize) -> Self {
         self.largest_reply = bytes;
         self
+    }
+
+    pub(crate) const fn largest_reply(&self) -> usize {
+        self.largest_reply
     }
 
     /// Another server, with the same settings.
@@ -184,7 +190,7 @@ impl fmt::Display for NoConnection {
             Self::WrongPassword => {
                 f.write_str("it does not accept the user and password in EDGELOCK_BRIDGE_REDIS")
             }
-            Self::Other(reason) => f.write_str(reason),
+            Self::NotNow(reason) | Self::Other(reason) => f.write_str(reason),
         }
     }
 }

@@ -8,7 +8,7 @@ use redis::{Pipeline, ServerError, Value};
 use crate::auth::Access;
 use crate::command::Command;
 use crate::refuse;
-use crate::reply::{self, Encoding, Failure};
+use crate::reply::{self, Encoding, Failure, Json};
 use crate::server::Bridge;
 
 /// What happens to one command of a request.
@@ -33,16 +33,20 @@ impl Bridge {
             return Err(Failure::bad_request(reason));
         }
         let replies = self.upstream.run(&Arc::new(batch)).await?;
-        let mut out = Vec::new();
-        let status = match replies.first() {
+        let is_refused = match replies.first() {
             Some(Value::ServerError(refused)) => match reply::is_passing(refused, runs_script) {
                 true => return Err(Failure::refused_for_now(&reply::raw(refused))),
-                false => StatusCode::BAD_REQUEST,
+                false => true,
             },
-            _ => StatusCode::OK,
+            _ => false,
         };
-        slots(&mut out, [verdict], replies, encoding);
-        Ok((status, out))
+        let mut out = self.json();
+        let fits = slots(&mut out, [verdict], replies, encoding);
+        let status = match is_refused || !fits {
+            true => StatusCode::BAD_REQUEST,
+            false => StatusCode::OK,
+        };
+        Ok((status, out.into_bytes()))
     }
 
     /// Each command for itself: a refused one has its error in its place, and the others run.
@@ -61,7 +65,7 @@ impl Bridge {
             true => Vec::new(),
             false => self.upstream.run(&Arc::new(batch)).await?,
         };
-        Ok(list(verdicts, replies, encoding))
+        Ok(self.list(verdicts, replies, encoding))
     }
 
     /// All or none. If one command is refused, here or by Redis when it is queued, all are.
@@ -84,13 +88,25 @@ impl Bridge {
         }
         let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
-            Some(Value::Array(results)) => Ok(list(verdicts, results, encoding)),
+            Some(Value::Array(results)) => Ok(self.list(verdicts, results, encoding)),
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
             _ => Err(Failure::new(
                 StatusCode::BAD_GATEWAY,
                 "ERR Redis gave no answer that the bridge understands",
             )),
         }
+    }
+
+    fn list(&self, verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
+        let mut out = self.json();
+        out.push(b'[');
+        slots(&mut out, verdicts, replies, encoding);
+        out.push(b']');
+        out.into_bytes()
+    }
+
+    const fn json(&self) -> Json {
+        Json::up_to(self.settings.max_reply)
     }
 
     async fn admit(
@@ -154,34 +170,29 @@ fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
     })
 }
 
-fn list(verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
-    let mut out = vec![b'['];
-    slots(&mut out, verdicts, replies, encoding);
-    out.push(b']');
-    out
-}
-
 /// The answers in the order of the commands. `replies` are those to the commands that were sent.
+/// Returns whether all of them fit.
 fn slots(
-    out: &mut Vec<u8>,
+    out: &mut Json,
     verdicts: impl IntoIterator<Item = Verdict>,
     replies: Vec<Value>,
     encoding: Encoding,
-) {
-    let mut replies = replies.into_iter();
+) -> bool {
+    let (mut replies, mut fit) = (replies.into_iter(), true);
     for (index, verdict) in verdicts.into_iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
         match (verdict, &mut replies) {
-            (Verdict::Refused(reason), _) => reply::error(out, &reason),
+            (Verdict::Refused(reason), _) => out.error(&reason),
             (Verdict::Sent(answer), replies) => match (replies.next(), answer) {
                 (Some(Value::BulkString(_)), Some(answer)) => {
-                    reply::outcome(out, &Value::BulkString(answer.into_bytes()), encoding);
+                    fit &= out.outcome(&Value::BulkString(answer.into_bytes()), encoding);
                 }
-                (Some(reply), _) => reply::outcome(out, &reply, encoding),
-                (None, _) => reply::error(out, "ERR Redis gave no answer to this command"),
+                (Some(reply), _) => fit &= out.outcome(&reply, encoding),
+                (None, _) => out.error("ERR Redis gave no answer to this command"),
             },
         }
     }
+    fit
 }

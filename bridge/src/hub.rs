@@ -17,7 +17,7 @@ use hyper::body::Bytes;
 use redis::{Pipeline, ServerError, Value};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, interval_at, sleep};
 
 pub(crate) use self::listener::Listener;
 use self::listener::Subscriber;
@@ -60,9 +60,13 @@ struct Subscribed {
     is_changing: bool,
 }
 
-/// What Redis answered.
+/// If Redis refuses to forget a subscription, as when it is busy, it is asked again after this.
+const FORGOTTEN_LATER: Duration = Duration::from_millis(100);
+
+/// What Redis answered, or that it is time to ask it again.
 enum Done {
     Changed(Topic, Result<Vec<Value>, Unanswered>),
+    Due(Topic),
     Pinged(Result<Vec<Value>, Unanswered>),
 }
 
@@ -71,19 +75,27 @@ struct Switchboard {
     topics: HashMap<Topic, Subscribed>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     budget: Budget,
+    /// The largest event, in bytes.
+    largest: usize,
 }
 
 /// The connection has ended.
 struct Ended;
 
 impl Hub {
-    pub(crate) fn on(link: Link, messages: UnboundedReceiver<Message>, budget: Budget) -> Self {
+    pub(crate) fn on(
+        link: Link,
+        messages: UnboundedReceiver<Message>,
+        budget: Budget,
+        largest: usize,
+    ) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
         let board = Switchboard {
             link,
             topics: HashMap::new(),
             under_way: FuturesUnordered::new(),
             budget,
+            largest,
         };
         tokio::spawn(board.run(messages, asked));
         Self {
@@ -240,7 +252,7 @@ impl Switchboard {
         match done {
             Done::Changed(topic, Ok(replies)) => {
                 if let [Value::ServerError(refused)] = &replies[..] {
-                    self.refused(&topic, refused);
+                    self.refused(topic, refused);
                     return Ok(());
                 }
                 if let Some(subscribed) = self.topics.get_mut(&topic) {
@@ -249,6 +261,7 @@ impl Switchboard {
                 }
                 self.settle(topic);
             }
+            Done::Due(topic) => self.settle(topic),
             // The comment tells a client that the whole way to Redis is open, not only the way to
             // the bridge.
             Done::Pinged(Ok(_)) => {
@@ -264,9 +277,18 @@ impl Switchboard {
         Ok(())
     }
 
-    /// An acl may forbid the bridge's user a channel.
-    fn refused(&mut self, topic: &Topic, refused: &ServerError) {
-        if let Some(subscribed) = self.topics.remove(topic) {
+    /// An acl may forbid the bridge's user a channel, and a busy Redis refuses any change. It must
+    /// not go on counting a listener that is gone: a release would hand that one its lock.
+    fn refused(&mut self, topic: Topic, refused: &ServerError) {
+        let known = self.topics.get_mut(&topic);
+        if let Some(subscribed) = known.filter(|subscribed| subscribed.is_confirmed) {
+            subscribed.is_changing = false;
+            let due = async {
+                sleep(FORGOTTEN_LATER).await;
+                Done::Due(topic)
+            };
+            self.under_way.push(due.boxed());
+        } else if let Some(subscribed) = self.topics.remove(&topic) {
             for waits in subscribed
                 .subscribers
                 .into_iter()
@@ -290,7 +312,10 @@ impl Switchboard {
             return;
         }
         // A message that was too large to be read has no payload.
-        let event = topic.heard(message).map(|event| self.budget.carry(event));
+        let event = topic.heard(message);
+        // Each line of a message becomes a line of its own, with a word before it.
+        let event = event.filter(|event| event.len() <= self.largest);
+        let event = event.map(|event| self.budget.carry(event));
         match event {
             Some(Ok(event)) => subscribed
                 .subscribers

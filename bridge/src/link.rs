@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use self::driver::Driver;
 pub(crate) use self::message::Message;
-pub(crate) use self::reader::cost;
+pub(crate) use self::reader::{TOO_LARGE, cost};
 use crate::bulk;
 use crate::reused::Reusable;
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -106,15 +107,25 @@ impl Door {
         connections: &GracefulShutdown,
     ) {
         let (silence, limits, bridge) = (Silence::new(), self.limits, Arc::clone(bridge));
+        let place = Arc::new(place);
+        let asked = Arc::clone(&place);
         let stream = TokioIo::new(silence.clone().of(stream));
         let requests = silence.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
+            let place = Arc::clone(&asked);
             async move {
-                let response = match to {
-                    To::BeServed => bridge.handle(request).await,
+                let serve = async |request| match to {
+                    To::BeServed => bridge.handle(request, place.address()).await,
                     To::BeTurnedAway => bridge.turn_away(request).await,
                 };
+                let mut response = bridge.settings.cors.answer(request, serve).await;
+                if place.is_wanted() {
+                    // Those of one address take turns. One that kept its connection would keep
+                    // others out while it says nothing.
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(header::CONNECTION, close);
+                }
                 Ok::<_, Infallible>(until_complete(response, under_way))
             }
         });

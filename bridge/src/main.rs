@@ -10,6 +10,7 @@ mod budget;
 mod bulk;
 mod cluster;
 mod command;
+mod cors;
 mod dial;
 mod execute;
 mod hub;
@@ -131,8 +132,9 @@ async fn run(options: Options) -> Result<(), Error> {
     let bridge = Arc::new(Bridge::new(
         credentials.clients,
         upstream,
-        options.settings(),
+        options.settings()?,
         budget,
+        door.places.for_streams(),
         metrics,
         stopping,
     ));

@@ -10,6 +10,8 @@ pub(crate) enum NoReply {
     Unreachable,
     /// Redis refused the bridge's password or user: nothing was sent.
     NotLetIn,
+    /// Redis has too many clients, or is busy: nothing was executed.
+    NotNow,
     /// Other requests took the whole time that a request may wait: nothing was sent.
     NoTurn,
     /// As many requests as may wait for replicas already do: nothing was sent.
@@ -29,6 +31,26 @@ impl NoReply {
         }
     }
 
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Unreachable => "ERR Redis cannot be reached; nothing was executed",
+            Self::NotLetIn => {
+                "ERR Redis wants a password that the bridge does not have; nothing was executed"
+            }
+            Self::NotNow => "ERR Redis is busy, or has too many clients; nothing was executed",
+            Self::NoTurn => {
+                "ERR too many scripts, transactions or large requests wait; nothing was executed"
+            }
+            Self::TooManyWaits => "ERR too many requests wait for replicas; nothing was executed",
+            Self::Broken => {
+                "ERR the connection to Redis was lost; whether the command was executed is unknown"
+            }
+            Self::Late => {
+                "ERR Redis did not answer in time; whether the command was executed is unknown"
+            }
+        }
+    }
+
     pub(crate) const fn was_sent(self) -> bool {
         matches!(self, Self::Broken | Self::Late)
     }
@@ -36,26 +58,11 @@ impl NoReply {
 
 impl From<NoReply> for Failure {
     fn from(lost: NoReply) -> Self {
-        let text = match lost {
-            NoReply::Unreachable => "ERR Redis cannot be reached; nothing was executed",
-            NoReply::NotLetIn => {
-                "ERR Redis wants a password that the bridge does not have; nothing was executed"
-            }
-            NoReply::NoTurn => {
-                "ERR too many scripts, transactions or large requests wait; nothing was executed"
-            }
-            NoReply::TooManyWaits => {
-                "ERR too many requests wait for replicas; nothing was executed"
-            }
-            NoReply::Broken => {
-                "ERR the connection to Redis was lost; whether the command was executed is unknown"
-            }
-            NoReply::Late => {
-                "ERR Redis did not answer in time; whether the command was executed is unknown"
-            }
-        };
+        let text = lost.text();
         match lost {
-            NoReply::NoTurn | NoReply::TooManyWaits => Self::refused_for_now(text),
+            NoReply::NotNow | NoReply::NoTurn | NoReply::TooManyWaits => {
+                Self::refused_for_now(text)
+            }
             NoReply::Unreachable | NoReply::NotLetIn => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
             }

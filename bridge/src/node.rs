@@ -15,6 +15,7 @@ mod alone;
 mod health;
 mod reach;
 mod rights;
+mod turns;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,6 +79,10 @@ pub(crate) struct Node {
     spares: Mutex<Vec<Link>>,
     /// For the script that runs apart from other commands.
     turn: Semaphore,
+    /// For those that may last: the next for the turn, and those that wait to be.
+    lane: Arc<Semaphore>,
+    in_lane: Semaphore,
+    quick_requests: AtomicU64,
     /// For large requests and answers.
     large_turns: Semaphore,
     waits: Semaphore,
@@ -103,6 +108,9 @@ impl Node {
             messages: Reused::default(),
             spares: Mutex::default(),
             turn: Semaphore::new(1),
+            lane: Arc::new(Semaphore::new(1)),
+            in_lane: Semaphore::new(turns::IN_LANE),
+            quick_requests: AtomicU64::default(),
             large_turns: Semaphore::new(LARGE_AT_ONCE),
             waits: Semaphore::new(limits.waits),
             limits,
@@ -131,6 +139,7 @@ impl Node {
 
     /// Runs the commands with those of all other clients, or with other large ones.
     async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
+        self.quick_requests.fetch_add(1, Ordering::Relaxed);
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
                 let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
@@ -157,7 +166,7 @@ impl Node {
 
     /// One script at a time.
     async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
-        let _turn = self.within_time(&self.turn, NoReply::NoTurn).await?;
+        let _turn = self.turn(&load).await?;
         let apart = self.scripts.get(|| self.dial()).await?;
         let replies = self
             .ask(&apart.value, commands, &load, Scripts::AreTimed)
@@ -172,7 +181,8 @@ impl Node {
         let opening = || async {
             let opening = self.server.messages(self.limits.timeout);
             let (link, messages) = self.within_dial(opening).await?;
-            Ok(Hub::on(link, messages, self.limits.budget.clone()))
+            let largest = self.server.largest_reply();
+            Ok(Hub::on(link, messages, self.limits.budget.clone(), largest))
         };
         let hub = self.messages.get(opening).await?;
         hub.value.listen(topic).await.map_err(|not| match not {
@@ -182,6 +192,9 @@ impl Node {
             }
             NotListening::Refused(refused) => match refused.code() {
                 "NOAUTH" => self.unreachable(&NoConnection::NoPassword).into(),
+                _ if reply::is_passing(&refused, false) => {
+                    Failure::refused_for_now(&reply::raw(&refused))
+                }
                 _ => Failure::bad_request(reply::raw(&refused)),
             },
         })

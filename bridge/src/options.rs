@@ -7,6 +7,7 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 
 use crate::auth::Given;
+use crate::cors::Cors;
 use crate::dial::Server;
 use crate::listen::{Door, most_connections};
 use crate::places::Places;
@@ -103,8 +104,18 @@ pub(crate) struct Options {
         default_value_t = false, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     dangerous_commands: bool,
 
+    /// Origin of a page that may use the bridge from a browser, as `https://app.example`, or
+    /// several with commas in between; * for all. Default: none
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        env = "EDGELOCK_BRIDGE_ALLOW_ORIGIN",
+        value_delimiter = ','
+    )]
+    allow_origin: Vec<String>,
+
     /// Largest request body, in bytes
-    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", value_parser = at_least_one(), default_value_t = 10 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_BODY", value_parser = bytes(), default_value_t = 10 * 1024 * 1024)]
     max_body: usize,
 
     /// Commands in a pipeline, at most
@@ -112,7 +123,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_COMMANDS",
-        value_parser = at_least_one(),
+        value_parser = count(1),
         default_value_t = 10_000
     )]
     max_commands: usize,
@@ -122,18 +133,19 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_TRANSACTION",
+        value_parser = count(0),
         default_value_t = 100
     )]
     max_transaction: usize,
 
     /// Largest answer of Redis to one request, in bytes. Each element of a list, and each command,
     /// counts for 64 bytes more
-    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", value_parser = at_least_one(), default_value_t = 10 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_REPLY", value_parser = bytes(), default_value_t = 10 * 1024 * 1024)]
     pub(crate) max_reply: usize,
 
     /// Bytes of requests and answers held at once, at most. Others get a 503. A request counts four
     /// times, since that many copies exist until Redis has it. Those under 64 KiB do not count
-    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_IN_FLIGHT", default_value_t = 128 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", env = "EDGELOCK_BRIDGE_MAX_IN_FLIGHT", value_parser = bytes(), default_value_t = 128 * 1024 * 1024)]
     pub(crate) max_in_flight: usize,
 
     /// Requests that may wait for replicas (`WAIT`) at once. Others get a 503
@@ -141,6 +153,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_WAITS",
+        value_parser = count(0),
         default_value_t = 64
     )]
     pub(crate) max_waits: usize,
@@ -151,7 +164,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS",
-        value_parser = at_least_one(),
+        value_parser = count(1),
         default_value_t = 4096
     )]
     max_connections: usize,
@@ -162,7 +175,7 @@ pub(crate) struct Options {
         long,
         value_name = "COUNT",
         env = "EDGELOCK_BRIDGE_MAX_CONNECTIONS_PER_ADDRESS",
-        value_parser = at_least_one()
+        value_parser = count(1)
     )]
     max_connections_per_address: Option<usize>,
 
@@ -206,9 +219,14 @@ pub(crate) struct Options {
     pub(crate) log: tracing::Level,
 }
 
-/// A bound of 0 would let nothing through.
-fn at_least_one() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..)
+/// A bound of 0 would let nothing through. No machine has more than the largest: what is computed
+/// from it must not overflow.
+fn bytes() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1 << 36)
+}
+
+fn count(least: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least..=1 << 20)
 }
 
 pub(crate) enum Target {
@@ -221,15 +239,17 @@ impl Options {
         Duration::from_millis(self.timeout)
     }
 
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            cors: Cors::of(&self.allow_origin)?,
             read_only_scripts: self.read_only_scripts,
             dangerous_commands: self.dangerous_commands,
             timeout: self.timeout(),
             max_body: self.max_body,
+            max_reply: self.max_reply,
             max_commands: self.max_commands,
             max_transaction: self.max_transaction.min(self.max_commands),
-        }
+        })
     }
 
     pub(crate) fn door(&self) -> Result<Door, String> {

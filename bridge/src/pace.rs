@@ -40,6 +40,8 @@ struct Quick {
     used: HashSet<Script>,
     /// Not used since `turned_at`, when `used` was full.
     before: HashSet<Script>,
+    /// Must show again that they are quick.
+    doubted: HashSet<Script>,
     turned_at: Option<Instant>,
 }
 
@@ -49,6 +51,8 @@ pub(crate) struct Load {
     pub(crate) scripts: Vec<Script>,
     /// Whether all scripts are known to be quick.
     pub(crate) is_quick: bool,
+    /// Whether all scripts were, when they were last timed.
+    pub(crate) was_quick: bool,
     /// Whether one of them waits for replicas.
     pub(crate) waits: bool,
 }
@@ -58,6 +62,7 @@ impl Pace {
         let mut load = Load {
             scripts: Vec::new(),
             is_quick: true,
+            was_quick: true,
             waits: false,
         };
         for command in commands.cmd_iter() {
@@ -74,6 +79,7 @@ impl Pace {
         if !load.scripts.is_empty() {
             let mut quick = self.quick();
             load.is_quick = load.scripts.iter().all(|script| quick.knows(script));
+            load.was_quick = load.is_quick || load.scripts.iter().all(|script| quick.knew(script));
         }
         load
     }
@@ -107,7 +113,7 @@ impl Pace {
     /// One of them may be why others waited. Each must show again that it is quick.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
         let mut quick = self.quick();
-        scripts.iter().for_each(|script| quick.forget(script));
+        scripts.iter().for_each(|script| quick.doubt(script));
     }
 
     fn quick(&self) -> MutexGuard<'_, Quick> {
@@ -124,11 +130,27 @@ impl Quick {
         is_known.is_some_and(|script| self.used.insert(script))
     }
 
+    fn knew(&self, script: &Script) -> bool {
+        [&self.used, &self.before, &self.doubted]
+            .iter()
+            .any(|known| known.contains(script))
+    }
+
+    fn doubt(&mut self, script: &Script) {
+        if self.used.remove(script) || self.before.remove(script) {
+            if self.doubted.len() >= REMEMBERED {
+                self.doubted.clear();
+            }
+            self.doubted.insert(script.clone());
+        }
+    }
+
     /// Unless there is no place until others have been unused for long enough.
     fn learn(&mut self, script: &Script) {
         if self.knows(script) {
             return;
         }
+        self.doubted.remove(script);
         let may_turn = self.turned_at.is_none_or(|at| at.elapsed() >= KEPT);
         if self.used.len() >= REMEMBERED && may_turn {
             self.turned_at = Some(Instant::now());
@@ -142,6 +164,7 @@ impl Quick {
     fn forget(&mut self, script: &Script) {
         self.used.remove(script);
         self.before.remove(script);
+        self.doubted.remove(script);
     }
 
     fn len(&self) -> usize {

@@ -1,4 +1,5 @@
-//! How many connections there may be, in all and from one address.
+//! How many connections there may be, in all and from one address, and how many of them may be
+//! streams.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -40,6 +41,12 @@ impl Places {
         })
     }
 
+    /// Half of them, for streams: whoever holds a lock for which others wait needs a connection to
+    /// give it back.
+    pub(crate) fn for_streams(&self) -> Arc<Self> {
+        Self::new(self.most.div_ceil(2), self.most_of_one.div_ceil(2))
+    }
+
     /// How many are taken.
     pub(crate) fn in_use(&self) -> usize {
         self.taken().values().sum()
@@ -47,6 +54,18 @@ impl Places {
 
     fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// Whose it is.
+    pub(crate) const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Whether the address has no other left, so that others of it are turned away.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.places.taken().get(&self.address) >= Some(&self.places.most_of_one)
     }
 }
 

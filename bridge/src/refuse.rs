@@ -26,6 +26,8 @@ pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), Stri
         b"MULTI" | b"EXEC" | b"DISCARD" => "use /multi-exec",
         b"WATCH" | b"UNWATCH" | b"SELECT" | b"AUTH" | b"HELLO" | b"RESET" | b"QUIT" => STATE,
         b"ASKING" | b"READONLY" | b"READWRITE" => STATE,
+        b"MOVE" => LEAVES,
+        b"COPY" if command.args_from(3).any(|word| as_compared(word) == b"DB") => LEAVES,
         b"CLIENT" if !harmless_client(command) => STATE,
         b"SCRIPT" if command.word(1) == b"DEBUG" => STATE,
         b"MONITOR" | b"SYNC" | b"PSYNC" | b"REPLCONF" => STATE,
@@ -93,6 +95,7 @@ fn refusal(name: &[u8], reason: &str) -> String {
 const NUL: &str = "its name has a NUL";
 const BLOCKS: &str = "it blocks the connection, which others share";
 const STATE: &str = "it changes the state of a connection that others share";
+const LEAVES: &str = "it leaves the database";
 const SERVER: &str = "it administers the server";
 const DANGEROUS: &str = "it needs --dangerous-commands";
 const CLOSES: &str = "Redis takes it for HTTP, and closes the connection, which others share";

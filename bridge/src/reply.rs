@@ -1,6 +1,7 @@
 //! From Redis' answers to JSON, and all other answers that the bridge gives.
 
 use std::convert::Infallible;
+use std::io::{self, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +11,8 @@ use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use redis::{ServerError, Value};
+
+use crate::link;
 
 /// A whole answer, or events for as long as somebody listens.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Events>>;
@@ -53,6 +56,7 @@ pub(crate) struct Failure {
     is_known_not_executed: bool,
     /// The client should ask again soon.
     is_passing: bool,
+    hangs_up: bool,
 }
 
 impl Failure {
@@ -62,7 +66,14 @@ impl Failure {
             text: text.into(),
             is_known_not_executed: false,
             is_passing: false,
+            hangs_up: false,
         }
+    }
+
+    /// Ends the connection.
+    pub(crate) fn and_hang_up(mut self) -> Self {
+        self.hangs_up = true;
+        self
     }
 
     /// Says so in a form that a program can rely on. With a status of 500 or more, words prove
@@ -103,6 +114,10 @@ impl Failure {
             let second = HeaderValue::from_static("1");
             response.headers_mut().insert(header::RETRY_AFTER, second);
         }
+        if self.hangs_up {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
         response
     }
 }
@@ -135,26 +150,108 @@ pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body>
     response
 }
 
-/// `{"result":…}` or `{"error":…}`.
-///
-/// `OK` alone is not encoded in either encoding, as at Upstash. Within an array it is encoded:
-/// npm's `@upstash/redis` decodes every string there.
-pub(crate) fn outcome(out: &mut Vec<u8>, value: &Value, encoding: Encoding) {
-    if let Value::ServerError(refused) = value {
-        return error(out, &raw(refused));
-    }
-    out.extend_from_slice(b"{\"result\":");
-    match value {
-        Value::Okay => string(out, "OK"),
-        _ => result(out, value, encoding),
-    }
-    out.push(b'}');
+/// The JSON of an answer, up to a bound. Escapes make up to six bytes of one.
+pub(crate) struct Json {
+    bytes: Vec<u8>,
+    largest: usize,
 }
 
-pub(crate) fn error(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(b"{\"error\":");
-    string(out, text);
-    out.push(b'}');
+impl Json {
+    pub(crate) const fn up_to(largest: usize) -> Self {
+        let bytes = Vec::new();
+        Self { bytes, largest }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn push(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// `{"result":…}` or `{"error":…}`. Returns whether it was small enough for that.
+    ///
+    /// `OK` alone is not encoded in either encoding, as at Upstash. Within an array it is encoded:
+    /// npm's `@upstash/redis` decodes every string there.
+    pub(crate) fn outcome(&mut self, value: &Value, encoding: Encoding) -> bool {
+        let before = self.bytes.len();
+        let written = match value {
+            Value::ServerError(_) => self.value(value, encoding),
+            Value::Okay => self.result(&Value::Okay, Encoding::Text),
+            _ => self.result(value, encoding),
+        };
+        if written.is_err() {
+            self.bytes.truncate(before);
+            self.error(link::TOO_LARGE);
+        }
+        written.is_ok()
+    }
+
+    /// For texts of the bridge, which are short.
+    pub(crate) fn error(&mut self, text: &str) {
+        self.bytes.extend_from_slice(b"{\"error\":");
+        string(&mut self.bytes, text);
+        self.bytes.push(b'}');
+    }
+
+    fn result(&mut self, value: &Value, encoding: Encoding) -> io::Result<()> {
+        self.write_all(b"{\"result\":")?;
+        self.value(value, encoding)?;
+        self.write_all(b"}")
+    }
+
+    fn value(&mut self, value: &Value, encoding: Encoding) -> io::Result<()> {
+        match value {
+            Value::Nil => self.write_all(b"null"),
+            Value::Int(number) => self.write_all(number.to_string().as_bytes()),
+            Value::Okay => self.text(b"OK", encoding),
+            Value::SimpleString(text) => self.text(text.as_bytes(), encoding),
+            Value::BulkString(content) => self.text(content, encoding),
+            Value::Array(items) => {
+                self.write_all(b"[")?;
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        self.write_all(b",")?;
+                    }
+                    self.value(item, encoding)?;
+                }
+                self.write_all(b"]")
+            }
+            Value::ServerError(refused) => {
+                self.write_all(b"{\"error\":")?;
+                self.text(raw(refused).as_bytes(), Encoding::Text)?;
+                self.write_all(b"}")
+            }
+            // The rest is RESP3, which the bridge never asks for.
+            _ => {
+                self.error("ERR the bridge cannot show this kind of reply");
+                Ok(())
+            }
+        }
+    }
+
+    fn text(&mut self, content: &[u8], encoding: Encoding) -> io::Result<()> {
+        let written = match encoding {
+            Encoding::Text => serde_json::to_writer(&mut *self, &String::from_utf8_lossy(content)),
+            Encoding::Base64 => serde_json::to_writer(&mut *self, &STANDARD.encode(content)),
+        };
+        written.map_err(io::Error::from)
+    }
+}
+
+impl io::Write for Json {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if more.len() > self.largest.saturating_sub(self.bytes.len()) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Whether Redis refused a command because of its own state, before it began with it. A script may
@@ -191,36 +288,6 @@ pub(crate) fn raw(refused: &ServerError) -> String {
     match refused.details() {
         Some(details) => format!("{} {details}", refused.code()),
         None => refused.code().to_owned(),
-    }
-}
-
-fn result(out: &mut Vec<u8>, value: &Value, encoding: Encoding) {
-    match value {
-        Value::Nil => out.extend_from_slice(b"null"),
-        Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
-        Value::Okay => bytes(out, b"OK", encoding),
-        Value::SimpleString(text) => bytes(out, text.as_bytes(), encoding),
-        Value::BulkString(content) => bytes(out, content, encoding),
-        Value::Array(items) => {
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                result(out, item, encoding);
-            }
-            out.push(b']');
-        }
-        Value::ServerError(refused) => error(out, &raw(refused)),
-        // The rest is RESP3, which the bridge never asks for.
-        _ => error(out, "ERR the bridge cannot show this kind of reply"),
-    }
-}
-
-fn bytes(out: &mut Vec<u8>, content: &[u8], encoding: Encoding) {
-    match encoding {
-        Encoding::Text => string(out, &String::from_utf8_lossy(content)),
-        Encoding::Base64 => string(out, &STANDARD.encode(content)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The HTTP side: which request may ask for what, in which form, and the frame of every answer.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -15,7 +17,9 @@ use tokio::time::timeout;
 
 use crate::auth::{Access, Credentials};
 use crate::budget::{Budget, Full};
+use crate::cors::Cors;
 use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::reply::{Body, Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
@@ -28,6 +32,7 @@ pub(crate) struct Bridge {
     pub(crate) scripts: Scripts,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
+    pub(crate) streams: Arc<Places>,
     /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
     credentials: Credentials,
@@ -37,6 +42,7 @@ pub(crate) struct Bridge {
 }
 
 pub(crate) struct Settings {
+    pub(crate) cors: Cors,
     /// Whether the read-only credential may run scripts.
     pub(crate) read_only_scripts: bool,
     /// Whether commands are served that throw away others' data.
@@ -45,19 +51,21 @@ pub(crate) struct Settings {
     pub(crate) timeout: Duration,
     /// In bytes.
     pub(crate) max_body: usize,
+    /// In bytes, as Redis sends it, and as JSON.
+    pub(crate) max_reply: usize,
     /// In a pipeline.
     pub(crate) max_commands: usize,
     /// In a transaction.
     pub(crate) max_transaction: usize,
 }
 
-/// How long a body may take whose connection is beyond the bound. There are few places for those,
-/// and whoever asks for `/health` or `/metrics` needs one.
+/// How long the bridge reads the body of a request whose connection is beyond the limit. It serves
+/// few such connections, and `/health` and `/metrics` need one.
 const READ_OFF: Duration = Duration::from_millis(100);
 
 // Header names are made once, not for each answer.
-const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
-const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
+pub(crate) const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
+pub(crate) const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
 
 impl Bridge {
     pub(crate) fn new(
@@ -65,6 +73,7 @@ impl Bridge {
         upstream: Upstream,
         settings: Settings,
         budget: Budget,
+        streams: Arc<Places>,
         metrics: Option<Metrics>,
         stopping: watch::Receiver<()>,
     ) -> Self {
@@ -74,6 +83,7 @@ impl Bridge {
             scripts,
             settings,
             budget,
+            streams,
             stopping,
             credentials,
             metrics,
@@ -81,11 +91,11 @@ impl Bridge {
         }
     }
 
-    pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
+    pub(crate) async fn handle(&self, request: Request<Incoming>, from: IpAddr) -> Response<Body> {
         let started = self.clock();
         let (parts, body) = request.into_parts();
         let mut response = self
-            .answer(&parts, body)
+            .answer(&parts, body, from)
             .await
             .unwrap_or_else(Failure::into_response);
         let status = response.status();
@@ -146,7 +156,12 @@ impl Bridge {
         self.note(&parts, started, response)
     }
 
-    async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {
+    async fn answer(
+        &self,
+        parts: &Parts,
+        body: Incoming,
+        from: IpAddr,
+    ) -> Result<Response<Body>, Failure> {
         let path = parts.uri.path();
         let query = parts.uri.query().unwrap_or_default();
         let Settings {
@@ -177,7 +192,7 @@ impl Bridge {
         let (body, _share) = body.await.map_err(late)??;
 
         if let Some(topic) = Topic::of(path) {
-            return Box::pin(self.subscription(access, topic)).await;
+            return Box::pin(self.subscription(access, topic, from)).await;
         }
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let (status, body) = match path {

@@ -3,6 +3,7 @@
 //! All share a connection to Redis ([`crate::hub`]).
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use futures_util::{StreamExt as _, stream};
 use http_body_util::{Either, StreamBody};
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 use crate::auth::Access;
 use crate::hub::Listener;
 use crate::link::Message;
+use crate::places::Place;
 use crate::reply::{Body, Failure};
 use crate::request;
 use crate::server::Bridge;
@@ -29,6 +31,7 @@ pub(crate) enum Topic {
 struct Subscription {
     listener: Listener,
     stopping: watch::Receiver<()>,
+    _place: Place,
 }
 
 impl Topic {
@@ -79,6 +82,7 @@ impl Bridge {
         &self,
         access: Access,
         topic: Topic,
+        from: IpAddr,
     ) -> Result<Response<Body>, Failure> {
         if access == Access::ReadOnly {
             return Err(Failure::bad_request(format!(
@@ -93,7 +97,13 @@ impl Bridge {
                 "ERR the name of a channel, or a pattern, must not be empty, nor hold a comma, CR or LF",
             ));
         }
+        let place = self.streams.take(from).ok_or_else(|| {
+            // Its connection makes room too.
+            Failure::refused_for_now("ERR too many subscriptions; poll, and subscribe later")
+                .and_hang_up()
+        })?;
         let subscription = Subscription {
+            _place: place,
             listener: self.upstream.listen(topic).await?,
             stopping: self.stopping.clone(),
         };

@@ -54,7 +54,7 @@ impl Upstream {
     }
 
     /// Why Redis does not answer now, if it does not.
-    pub(crate) async fn trouble(&self) -> Option<&'static str> {
+    pub(crate) async fn trouble(&self) -> Option<String> {
         match self {
             Self::One(node) => node.trouble().await,
             Self::Cluster(cluster) => cluster.trouble().await,

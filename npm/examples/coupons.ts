@@ -1,6 +1,7 @@
 // A serverless handler in Node: each user gets one coupon, until there are none left. A lock that
 // is taken is tried up to five more times. Nothing has to be rolled back when the lock is lost:
-// then the commit did not happen.
+// then the commit did not happen. Lambda freezes the handler with its answer, and has no
+// `waitUntil`: so each call is awaited.
 import { Client, EdgelockError, HeldError } from "edgelock";
 
 interface Answer {

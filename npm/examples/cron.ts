@@ -3,10 +3,11 @@
 import { Client, HeldError } from "edgelock";
 
 export default {
-  async scheduled(controller: { readonly scheduledTime: number }, env: object): Promise<"done" | "done before" | "another does it"> {
+  async scheduled(controller: { readonly scheduledTime: number }, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<"done" | "done before" | "another does it"> {
     const day = new Date(controller.scheduledTime).toISOString().slice(0, 10);
     const done = { key: `{daily}:${day}` };
-    const lock = Client.fromEnv(env).lock("daily", { ttl: 30_000, wait: 0 });
+    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
+    const lock = client.lock("daily", { ttl: 30_000, wait: 0 });
     try {
       return await lock.run(async (lease) => {
         const [before] = await lease.exec([["GET", done]]);

@@ -1,15 +1,17 @@
 // A route handler as in Next.js's `app/report/route.ts`: a report is made by one instance at a
 // time, and read by all.
 import { Client, HeldError } from "edgelock";
+import { after } from "next/server";
 
 export const runtime = "edge";
 
-const client = Client.fromEnv();
+/** What this host is to go on with, whatever becomes of the caller. */
+const clientOf = ({ signal }: Request) => Client.fromEnv(process.env, { waitUntil: after, signal });
 const report = { key: "{report}:text" };
 
 export async function POST(request: Request): Promise<Response> {
   // Kept for as long as the work takes, by renewing it, and given back at the end.
-  const lock = client.lock("report", { ttl: 5_000, wait: 0, maxHold: 60_000, signal: request.signal });
+  const lock = clientOf(request).lock("report", { ttl: 5_000, wait: 0, maxHold: 60_000 });
   try {
     const text = await lock.run(async (lease) => {
       const text = await write(await request.text(), lease.signal);
@@ -24,8 +26,8 @@ export async function POST(request: Request): Promise<Response> {
   }
 }
 
-export async function GET(): Promise<Response> {
-  const [text] = await client.read([["GET", report]]);
+export async function GET(request: Request): Promise<Response> {
+  const [text] = await clientOf(request).read([["GET", report]]);
   return typeof text === "string" ? new Response(text) : new Response("none yet", { status: 404 });
 }
 

@@ -1,9 +1,9 @@
 import { Client, HeldError } from "edgelock";
 
 export default {
-  async fetch(_request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
-    // Clean-up goes on after the response.
-    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
+  async fetch(request: Request, env: object, context: { waitUntil(promise: Promise<unknown>): void }): Promise<Response> {
+    // The lock is given back whatever becomes of the caller.
+    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise), signal: request.signal });
     const lock = client.lock("sku:43", { ttl: 10_000, wait: 3_000 });
     const stock = { key: "{sku:43}:stock" };
     try {

@@ -67,12 +67,12 @@ export default {
     const quantity = Number(searchParams.get("quantity"));
     if (sku === undefined || request.method !== "POST") return new Response("no such route", { status: 404 });
     if (!order || !buyer || !Number.isInteger(quantity) || quantity < 1) return new Response("what order?", { status: 400 });
-    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
+    // Who hangs up while the order is in the line has not ordered. It takes the compatibility flag
+    // `enable_request_signal`.
+    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise), signal: request.signal });
     try {
       const lock = client.lock(`sale:{${sku}}:lock`, { ttl: 3_000 });
-      // Who hangs up while the order is in the line has not ordered. It takes the compatibility
-      // flag `enable_request_signal`.
-      const sold = await orders.submit(lock, { sku, order, buyer, quantity }, { signal: request.signal });
+      const sold = await orders.submit(lock, { sku, order, buyer, quantity });
       return Response.json(sold, { status: sold.quantity === 0 ? 409 : 200 });
     } catch (error) {
       if (!(error instanceof HeldError)) throw error;

@@ -63,6 +63,20 @@ export function inOneSaga<T>(client: Client, saga: string, step: () => Promise<T
   return client.reentrant("account:7", saga).run(step);
 }
 
+export async function reserve(client: Client, seat: string): Promise<string> {
+  const lease = await client.lock(`seat:${seat}`, { ttl: 120_000, wait: 0 }).acquire();
+  // Whoever has the token has the seat: it is a secret of this buyer.
+  return lease.handOver();
+}
+
+export async function book(client: Client, seat: string, token: string, buyer: string): Promise<number> {
+  const lease = client.lock(`seat:${seat}`).resume(token);
+  // Says whether the seat is still held. Until then `fence` and `remaining` are 0.
+  await lease.renew();
+  await lease.commit([["SET", { key: `{seat:${seat}}:buyer` }, buyer]]);
+  return lease.fence;
+}
+
 export const visits = new GroupCommit({
   reads: (page: string) => [["GET", { key: `{${page}}:visits` }]],
   begin: () => ({ count: undefined as number | undefined }),

@@ -18,7 +18,13 @@ interface Env {
   readonly LEDGER: { fetch(request: Request): Promise<Response> };
 }
 
-const client = (_: Request, env: Env) => Client.fromEnv(env);
+interface Context {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** A booking that has begun goes on if the provider hangs up. */
+const client = ({ signal }: Request, env: Env, context: Context) =>
+  Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise), signal });
 
 /** The body can be read once, so each reads a copy. */
 const payment = async (request: Request): Promise<Payment> => request.clone().json();
@@ -29,7 +35,7 @@ async function fingerprint(request: Request): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(digest)));
 }
 
-async function book(request: Request, env: Env): Promise<Response> {
+async function book(request: Request, env: Env, _: Context): Promise<Response> {
   const { id, account, cents } = await payment(request);
   const body = JSON.stringify({ account, cents });
   const booked = await env.LEDGER.fetch(new Request(`https://ledger/bookings/${encodeURIComponent(id)}`, { method: "PUT", body }));

@@ -19,8 +19,8 @@ interface Env {
 }
 
 export default {
-  async queue(batch: { readonly messages: readonly Message[] }, env: Env): Promise<void> {
-    const client = Client.fromEnv(env);
+  async queue(batch: { readonly messages: readonly Message[] }, env: Env, context: { waitUntil(promise: Promise<unknown>): void }): Promise<void> {
+    const client = Client.fromEnv(env, { waitUntil: (promise) => context.waitUntil(promise) });
     await Promise.all(batch.messages.map((message) => consume(client, env, message)));
   },
 };

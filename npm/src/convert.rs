@@ -69,7 +69,8 @@ pub(crate) fn failure(error: &Error) -> JsValue {
     let plain = Plain::default()
         .with("code", error.code())
         .with("message", error.to_string())
-        .with("isOutcomeUnknown", error.is_outcome_unknown());
+        .with("isOutcomeUnknown", error.is_outcome_unknown())
+        .with("isRetryable", error.is_retryable());
     let plain = match error.lock() {
         Some(lock) => plain.with("lock", lock),
         None => plain,
@@ -146,10 +147,26 @@ pub(crate) fn replies(replies: &[Reply]) -> Array {
     replies.iter().map(reply).collect()
 }
 
+/// A number while JavaScript's hold all digits, else a bigint.
+fn integer(number: i64) -> JsValue {
+    const SAFE: u64 = (1 << 53) - 1;
+    if number.unsigned_abs() <= SAFE {
+        (number as f64).into()
+    } else {
+        number.into()
+    }
+}
+
+/// The same of one that cannot be negative.
+fn natural(number: u64) -> JsValue {
+    i64::try_from(number).map_or_else(|_| number.into(), integer)
+}
+
 fn reply(reply: &Reply) -> JsValue {
     match reply {
         Reply::Nil => JsValue::NULL,
-        Reply::Int(number) => (*number as f64).into(),
+        Reply::Int(number) => integer(*number),
+        Reply::Rounded(number) => Plain::default().with("rounded", *number as f64).0.into(),
         Reply::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(_) => Uint8Array::from(bytes.as_slice()).into(),
@@ -161,10 +178,7 @@ fn reply(reply: &Reply) -> JsValue {
 
 pub(crate) fn inspection(inspection: &Inspection) -> Object {
     let holders: Array = inspection.holders.iter().map(holder).collect();
-    let perhaps_number = |number: Option<u64>| {
-        let number = number.map(|number| number as f64);
-        number.map_or(JsValue::NULL, JsValue::from)
-    };
+    let perhaps_number = |number: Option<u64>| number.map_or(JsValue::NULL, natural);
     Plain::default()
         .with("holders", holders)
         .with("free", perhaps_number(inspection.free))
@@ -181,7 +195,7 @@ pub(crate) fn inspection(inspection: &Inspection) -> Object {
 fn holder(holder: &Holder) -> Object {
     Plain::default()
         .with("token", holder.token.expose())
-        .with("count", holder.count as f64)
+        .with("count", natural(holder.count))
         .with("remaining", perhaps_milliseconds(holder.remaining))
         .with("label", perhaps_text(holder.label.as_deref()))
         .0

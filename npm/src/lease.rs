@@ -62,6 +62,12 @@ impl Lease {
         self.0.write(Writes::Commit(commands(list)), all)
     }
 
+    /// As `commit`. The reply to a command that failed is its error.
+    #[wasm_bindgen(js_name = commitEach)]
+    pub fn commit_each(&self, list: &Array) -> Steps {
+        self.0.write(Writes::CommitEach(commands(list)), all)
+    }
+
     /// Gives the lock back.
     pub fn release(&self) -> Steps {
         self.0.write(Writes::Release, all)

@@ -141,14 +141,15 @@ impl Client {
     }
 
     /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives,
-    /// if that is not one place for all.
-    pub fn read(&self, reads: &Array, shard_of: Option<String>) -> Steps {
+    /// if that is not one place for all. With `tells_each` the reply to one that failed is its
+    /// error.
+    pub fn read(&self, reads: &Array, shard_of: Option<String>, tells_each: bool) -> Steps {
         let client = match shard_of {
             Some(name) => self.0.shard_of(&name),
             None => self.0.clone(),
         };
         let reads = commands(reads);
-        client.read_steps(&reads, all)
+        client.read_steps(&reads, tells_each, all)
     }
 }
 

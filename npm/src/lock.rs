@@ -68,8 +68,8 @@ impl Lock {
         })
     }
 
-    /// As `acquireAndRead`. `reads` returns what to read before each request that may take the
-    /// lock, and does not throw.
+    /// As `acquireAndRead`. The reply to a read that failed is its error. `reads` returns what to
+    /// read before each request that may take the lock, and does not throw.
     #[wasm_bindgen(js_name = acquireAs)]
     pub fn acquire_as(&self, acquisition: &Acquisition, reads: Function) -> Steps {
         let asked = move || {
@@ -86,6 +86,15 @@ impl Lock {
     #[wasm_bindgen(js_name = checkReads)]
     pub fn check_reads(&self, reads: &Array) -> Result<(), JsValue> {
         checked(self.0.check_reads(&commands(reads)))
+    }
+
+    /// Whether commands can run under a lease of it.
+    ///
+    /// # Errors
+    /// `invalid_argument` if they cannot.
+    #[wasm_bindgen(js_name = checkWrites)]
+    pub fn check_writes(&self, writes: &Array) -> Result<(), JsValue> {
+        checked(self.0.checked_writes(&commands(writes)))
     }
 
     /// Who holds the lock.

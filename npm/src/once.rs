@@ -5,7 +5,7 @@ use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{checked, count, time, values};
-use crate::lease::{Lease, all};
+use crate::lease::{Lease, all, plain};
 
 /// Work that is executed once for a key.
 #[wasm_bindgen]
@@ -48,6 +48,11 @@ impl Once {
                 Err(kept) => kept.into(),
             }))
         })
+    }
+
+    /// Forgets what is kept; whether anything was.
+    pub fn forget(&self) -> Steps {
+        self.0.forget_steps(plain)
     }
 
     /// Behind the work: stores what it came to, and gives the lock back.

@@ -1,5 +1,7 @@
 // The command-line tool of the installed package, over the real bridge.
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { constants } from "node:os";
 import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
 import { between, edgelock, type Ended, Tool } from "./tool.js";
@@ -217,6 +219,13 @@ const waits: Suite = {
 };
 
 const shows: Suite = {
+  async a_count_that_another_program_keeps_is_shown_with_every_digit(stack) {
+    await stack.redis("HSET ~a owner 9007199254740993");
+    const { out } = await edgelock(["inspect", "--json", `${stack.mark}a`]);
+    const { holders } = JSON.parse(out) as { holders: Array<{ count: unknown }> };
+    equal(holders[0]?.count, "9007199254740993");
+  },
+
   async the_holder_is_shown_for_readers_and_for_machines(stack) {
     const name = `${stack.mark}a`;
     const lease = await take(stack.lock("a", { ...LONG, label: "web-1\x1b[2J" }));
@@ -363,11 +372,15 @@ async function examined(args: readonly string[] = [], variables = {}): Promise<{
 const examines: Suite = {
   async a_bridge_that_is_well_passes_every_check() {
     const { code, out } = await edgelock(["doctor"]);
-    equal([code, out.trim().split("\n").map((line) => line.slice(0, 4))], [0, Array(6).fill("ok  ")]);
-    for (const said of ["Upstash's dialect, says that it supports: push", "the median of 5", "given back", "they listen;"]) check(out.includes(said), out);
+    equal([code, out.trim().split("\n").map((line) => line.slice(0, 4))], [0, Array(7).fill("ok  ")]);
+    for (const said of ["Upstash's dialect, says that it supports: push", "the median of 5", "given back", "Redis evicts no keys", "they listen;"]) check(out.includes(said), out);
   },
 
   async what_is_wrong_has_a_line_with_what_to_do(stack) {
+    const scriptless = await between(stack.bridge.url, (_, response) => {
+      response.writeHead(400).end(`{"error":"ERR unknown command 'EVAL', with args beginning with: "}`);
+      return true;
+    });
     const cases: Array<[Record<string, string | undefined>, RegExp]> = [
       [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL.*Upstash's console/],
       [{ EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }, /^bridge: .*Check the credential/],
@@ -376,19 +389,40 @@ const examines: Suite = {
       [{ EDGELOCK_BRIDGE_URL: stack.bridge.url.replace("http:", "https:") }, /^bridge: unavailable.*SSL.*see that the bridge/],
       [{ NODE_OPTIONS: "--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()-60000" }, /^clock: \d+ ms behind.*NTP/],
       [{ EDGELOCK_BRIDGE_URL: process.env["EDGELOCK_WEBDIS_URL"], EDGELOCK_BRIDGE_CREDENTIAL: process.env["EDGELOCK_WEBDIS_PASSWORD"] }, /^bridge: .*--webdis/],
+      [{ EDGELOCK_BRIDGE_URL: scriptless.url }, /^bridge: .*this Redis runs none/],
     ];
     for (const [variables, said] of cases) {
       const { code, failed } = await examined([], variables);
       check(code === 1 && said.test(failed), failed);
     }
+    scriptless.close();
     const { code, out } = await edgelock(["doctor"], { EDGELOCK_BRIDGE_URL: "http://127.0.0.1:1" });
     check(code === 1 && out.includes("\nFAIL bridge: "), out);
     equal((await edgelock(["doctor", stack.mark])).code, 64);
   },
 
+  async a_redis_that_evicts_keys_is_told() {
+    const policy = async (name: string) => {
+      const redis = connect(process.env["EDGELOCK_REDIS_SOCKET"] ?? "");
+      redis.write(`CONFIG SET maxmemory-policy ${name}\r\n`);
+      const [reply] = await once(redis, "data");
+      redis.destroy();
+      equal(String(reply), "+OK\r\n");
+    };
+    try {
+      for (const name of ["volatile-lru", "allkeys-random"]) {
+        await policy(name);
+        const { code, failed } = await examined();
+        check(code === 1 && failed.startsWith(`memory: Redis evicts keys`) && failed.includes(`(${name}) Have it refuse`), failed);
+      }
+    } finally {
+      await policy("noeviction");
+    }
+  },
+
   async the_names_that_it_locks_begin_with_the_prefix(stack) {
     equal((await edgelock(["doctor", "--prefix", stack.mark])).code, 0);
-    // A fence is left of each of its two locks, and more for a minute.
+    // A fence is left of each of its locks, and more for a minute.
     const left = (await stack.redis("KEYS *~*")) as string[];
     check(left.length >= 2 && left.every((key) => key.startsWith(`{${stack.mark}edgelock-doctor:`)), left.join());
   },
@@ -431,7 +465,12 @@ const answers: Suite = {
     for (const command of [[], ["run"], ["inspect"], ["watch"], ["release"], ["doctor"]]) {
       const { code, out, err } = await edgelock([...command, "--help"]);
       equal([code, err], [0, ""]);
-      check(page.includes(`\`\`\`text\n${out}\`\`\``), `docs/cli.md shows:\n${out}`);
+      // The page shows once what all commands have in common.
+      const [own, bridge] = out.split("\nThe bridge:\n");
+      const shown = bridge === undefined ? [own] : [own, `The bridge:\n${bridge}`];
+      for (const part of shown) {
+        check(page.includes(`\`\`\`text\n${part}\`\`\``), `docs/cli.md shows:\n${part}`);
+      }
       check(out.split("\n").every((line) => line.length <= 84), "it fits a terminal");
     }
   },

@@ -57,6 +57,22 @@ export const deadlines: Suite = {
     equal(lease.remaining, 0);
   },
 
+  async after_the_host_stood_still_past_the_deadline_a_kept_lease_is_expired_and_not_busy(stack) {
+    // What gives it back gets no answer.
+    const network = new Network("pass", "hang", "hang", "hang");
+    const lock = stack.client({ ...network, requestTimeout: 60_000 }).lock("a", { ttl: 600 });
+    let told = false;
+    const work = async (lease: Lease) => {
+      const until = performance.now() + 1_200;
+      while (performance.now() < until);
+      await eventually(() => network.seen.length > 1);
+      for (const call of [() => lease.exec([]), () => lease.renew(), () => lease.commit([]), () => lease.release()]) await fails("expired", call);
+      told = true;
+    };
+    await fails("expired", lock.run(work));
+    await eventually(() => told);
+  },
+
   async the_signal_of_a_resumed_lease_fires_once_its_deadline_is_known(stack) {
     const lock = stack.lock("a", SHORT);
     const lease = lock.resume((await lock.acquire()).handOver());
@@ -136,6 +152,31 @@ export const deadlines: Suite = {
     const lease = await lock.acquire();
     lease.keepAlive()();
     equal(await lease.run(async () => fails("busy", () => lease.keepAlive()).then(() => 7)), 7);
+  },
+
+  async a_write_that_was_sent_is_unknown_though_the_signal_of_its_lease_ended_it(stack) {
+    const count = [["INCR", { key: `${stack.mark}n` }]] as const;
+    // Nor are there renewals.
+    const late = () => stack.client(new Network("pass", "withhold the answer", ...Array<"hang">(50).fill("hang"))).lock("a", { ttl: 2_000 });
+    const told = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const works: Array<(lease: Lease) => Promise<unknown>> = [
+      (lease) => lease.exec(count, { signal: lease.signal }),
+      (lease) => lease.commit(count, { signal: lease.signal }),
+      // Nor does it help to throw what the signal says.
+      (lease) => Promise.all([told(lease.signal), thrown(lease.exec(count))]),
+    ];
+    let runs = 0;
+    for (const work of works) {
+      const error = (await thrown(late().run(work))) as LostError;
+      equal([error.isOutcomeUnknown, await stack.redis("GET ~n")], [true, `${++runs}`]);
+      await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+    }
+    const lease = await late().acquire();
+    equal(((await thrown(lease.exec(count, { signal: lease.signal }))) as LostError).isOutcomeUnknown, true);
+    await eventually(() => lease.signal.aborted);
+    // Nothing is sent now.
+    equal(((await thrown(lease.exec(count, { signal: lease.signal }))) as LostError).isOutcomeUnknown, false);
+    equal(await stack.redis("GET ~n"), "4");
   },
 
   async work_is_told_when_its_lock_is_lost(stack) {

@@ -23,7 +23,7 @@ const withoutVariables = {
   },
 
   async what_the_environment_does_not_tell_is_missing() {
-    const { message } = await fails("invalid_argument", () => Client.fromEnv());
+    const { message } = await fails("invalid_argument", Client.fromEnv().lock("a").acquire());
     check(message.includes("EDGELOCK_BRIDGE_URL") && message.includes("let them be read"), message);
   },
 };

@@ -44,7 +44,7 @@ class Ledger {
 /** The provider sends an event. */
 const notify = (stack: Stack, ledger: Ledger, cents = 700): Promise<Response> => {
   const body = JSON.stringify({ id: stack.mark, account: "ann", cents });
-  return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: ledger });
+  return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: ledger }, context);
 };
 
 /** The mail service behind the queue's consumer. */
@@ -63,7 +63,7 @@ class Mail {
 async function deliver(stack: Stack, mail: Mail): Promise<string> {
   let outcome = "";
   const message = { body: { id: stack.mark, to: "ann@example.com" }, ack: () => void (outcome = "done"), retry: () => void (outcome = "again") };
-  await consumer.queue({ messages: [message] }, { ...env(stack), MAIL: mail });
+  await consumer.queue({ messages: [message] }, { ...env(stack), MAIL: mail }, context);
   return outcome;
 }
 
@@ -132,18 +132,19 @@ export const examples: Suite = {
 
   async a_cart_is_paid_once_however_often_its_button_is_pressed(stack) {
     const path = `http://shop/carts/${stack.mark.slice(0, 8)}/checkout`;
-    const answers = await times(4, async () => (await hono.request(path, { method: "POST" }, env(stack))).json() as Promise<{ paid: string }>);
+    const answers = await times(4, async () => (await hono.request(path, { method: "POST" }, env(stack), context)).json() as Promise<{ paid: string }>);
     equal(answers.map(({ paid }) => paid).sort(), ["before", "before", "before", "now"]);
-    equal((await hono.request(path, { method: "POST" }, { ...env(stack), UPSTASH_REDIS_REST_TOKEN: "wrong" })).status, 503);
+    equal((await hono.request(path, { method: "POST" }, { ...env(stack), UPSTASH_REDIS_REST_TOKEN: "wrong" }, context)).status, 503);
   },
 
   async a_report_is_made_by_one_at_a_time_and_read_by_all(stack) {
     await stack.redis("DEL report {report}:text");
-    equal((await GET()).status, 404);
+    const read = () => GET(new Request("http://site/report"));
+    equal((await read()).status, 404);
     const make = () => POST(new Request("http://site/report", { method: "POST", body: "locks" }));
     const statuses = await times(3, async () => (await make()).status);
     check(statuses.includes(201) && statuses.every((status) => [201, 202].includes(status)), statuses.join());
-    equal(await (await GET()).text(), "All about locks.");
+    equal(await (await read()).text(), "All about locks.");
     equal((await make()).status, 201);
   },
 
@@ -170,9 +171,19 @@ export const examples: Suite = {
   async a_daily_job_is_done_once_however_many_clocks_strike(stack) {
     const scheduledTime = Date.UTC(2026, 10, 21, 12);
     await stack.redis("DEL daily {daily}:2026-11-21");
-    const outcomes = await times(4, () => cron.scheduled({ scheduledTime }, env(stack)));
+    const outcomes = await times(4, () => cron.scheduled({ scheduledTime }, env(stack), context));
     equal(outcomes.filter((outcome) => outcome === "done").length, 1);
-    equal(await cron.scheduled({ scheduledTime }, env(stack)), "done before");
+    equal(await cron.scheduled({ scheduledTime }, env(stack), context), "done before");
+  },
+
+  async a_seat_is_booked_by_the_request_that_has_its_token(stack) {
+    const [client, seat] = [stack.client({ prefix: "" }), stack.mark];
+    const token = await kinds.reserve(client, seat);
+    equal(((await thrown(kinds.reserve(client, seat))) as { code?: string }).code, "held");
+    const stranger = "A".repeat(token.length);
+    equal(((await thrown(kinds.book(client, seat, stranger, "bob"))) as { code?: string }).code, "lost");
+    check((await kinds.book(client, seat, token, "ann")) > 0, "it learned its fence");
+    equal(await stack.redis(`GET {seat:${seat}}:buyer`), "ann");
   },
 
   async a_payment_that_is_notified_twenty_times_at_once_is_booked_once(stack) {

@@ -7,6 +7,10 @@ declare module "astro:env/server" {
   export function getSecret(name: string): string | undefined;
 }
 
+declare module "next/server" {
+  export function after(work: Promise<unknown>): void;
+}
+
 declare namespace Deno {
   type Handler = (request: Request) => Promise<Response>;
   let serve: (handler: Handler) => unknown;

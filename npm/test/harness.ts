@@ -97,12 +97,47 @@ export class Stack {
 
   /** What Redis itself answers. Words that begin with `~` are names of this test. */
   async redis(command: string): Promise<unknown> {
-    const words = command.split(" ").map((word) => word.replace("~", this.mark));
+    return this.ask(command.split(" "));
+  }
+
+  /** Stores a text, which may have blanks. */
+  async store(key: string, text: string): Promise<void> {
+    await this.ask(["SET", key, text]);
+  }
+
+  private async ask(command: readonly string[]): Promise<unknown> {
+    const words = command.map((word) => word.replace("~", this.mark));
     const headers = { authorization: `Bearer ${this.bridge.credential}` };
     const response = await fetch(this.bridge.url, { method: "POST", headers, body: JSON.stringify(words) });
     const { result, error } = (await response.json()) as { result?: unknown; error?: string };
-    if (error !== undefined) throw new Error(`${command}: ${error}`);
+    if (error !== undefined) throw new Error(`${command.join(" ")}: ${error}`);
     return result;
+  }
+
+  /** The last fence that was issued for the lock `name`, as docs/protocol.md has it. */
+  async lastFence(name: string): Promise<number> {
+    return Number(String(await this.redis(`GET {~${name}}:fence`)).split(" ")[1]);
+  }
+
+  /** How many stand in the queue for the lock `name`, dead or alive. */
+  async waitersFor(name: string): Promise<number> {
+    const record = String((await this.redis(`GET {~${name}}:fence`)) ?? ",");
+    return record.split(",").length - 2 + Number(await this.redis(`ZCARD {~${name}}:queue`)) / 2;
+  }
+}
+
+/** What a host is to let finish, for as long as it goes on. */
+export class Background {
+  readonly underWay = new Set<Promise<unknown>>();
+
+  readonly waitUntil = (promise: Promise<unknown>): void => {
+    this.underWay.add(promise);
+    void promise.finally(() => this.underWay.delete(promise));
+  };
+
+  /** Waits until nothing goes on. */
+  async over(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 }
 
@@ -158,7 +193,7 @@ export async function take(lock: Lock): Promise<Lease> {
 /** The error of `promise`, which must be one of ours with that code. */
 export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
   const error = await thrown(promise);
-  if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}`, { cause: error });
+  if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}: ${error}`, { cause: error });
   check(error.advice.length > 0 && error.message.length > 0, "it says what to do");
   return error as EdgelockError & { code: C };
 }
@@ -201,7 +236,7 @@ export function equal(actual: unknown, expected: unknown): void {
 }
 
 function plain(_: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? { bytes: [...value] } : value === undefined ? "undefined" : value;
+  return value instanceof Uint8Array ? { bytes: [...value] } : typeof value === "bigint" ? `${value}n` : value === undefined ? "undefined" : value;
 }
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

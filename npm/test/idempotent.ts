@@ -34,6 +34,27 @@ export const handlers: Suite = {
     equal(count(), 4);
   },
 
+  async the_headers_of_a_response_are_given_again_but_for_those_of_one_message(stack) {
+    const redirect = counting(stack, () => Response.redirect("http://shop/orders/7", 303));
+    for (const _ of [1, 2]) {
+      const { status, headers } = await redirect.handle(post("moved"));
+      equal([status, headers.get("location")], [303, "http://shop/orders/7"]);
+    }
+    const kept = { location: "/orders/7", etag: '"7"', "content-disposition": "attachment", "access-control-allow-origin": "http://a", vary: "origin", "cache-control": "no-store", "x-own": "1", "content-type": "text/x" };
+    const dropped = { date: "Wed, 21 Oct 2026 07:28:00 GMT", age: "7", via: "1.1 a", connection: "close", "proxy-authenticate": "x", "transfer-encoding": "chunked", "content-length": "2", "alt-svc": "clear", "server-timing": "a" };
+    const made = counting(stack, () => new Response("ok", { status: 201, headers: [...Object.entries({ ...kept, ...dropped }), ["set-cookie", "a=1"], ["set-cookie", "b=2"]] }));
+    await made.handle(post("made"));
+    const again = await made.handle(post("made"));
+    equal([again.status, await again.text(), made.count()], [201, "ok", 1]);
+    for (const [name, value] of Object.entries(kept)) equal([name, again.headers.get(name)], [name, value]);
+    const stored = String(await stack.redis(`GET {${stack.mark}made}:result`));
+    for (const name of ["set-cookie", ...Object.keys(dropped)]) check(!stored.includes(`"${name}"`), `${name} is not kept`);
+    // An earlier version kept the type alone.
+    await stack.client().once("old").run(() => ({ status: 200, type: "text/x", body: "ok" }));
+    const old = await made.handle(post("old"));
+    equal([old.headers.get("content-type"), await old.text()], ["text/x", "ok"]);
+  },
+
   async a_response_with_bytes_or_without_a_body_is_given_again(stack) {
     const bytes = new Uint8Array([0xff, 0x00, 0xfe]);
     const { handle } = counting(stack, (request) => new Response(request.headers.get("idempotency-key") === "bytes" ? bytes : null, { status: request.headers.get("idempotency-key") === "bytes" ? 200 : 204 }));
@@ -109,7 +130,7 @@ export const handlers: Suite = {
   async what_is_kept_and_is_no_response_is_told(stack) {
     const once = stack.client().once("one");
     const response = { status: 200, type: null, body: "" };
-    const others = [null, 7, "x", [], {}, { ...response, status: 99 }, { ...response, status: 200.5 }, { ...response, status: "200" }, { ...response, body: 1 }, { ...response, body: "%", isBinary: true }];
+    const others = [null, 7, "x", [], {}, { ...response, status: 99 }, { ...response, status: 200.5 }, { ...response, status: "200" }, { ...response, body: 1 }, { ...response, headers: 7 }, { ...response, headers: [["a b", "x"]] }, { ...response, headers: [7] }, { ...response, body: "%", isBinary: true }];
     for (const value of others) {
       await once.run(() => value);
       equal((await fails("result_unreadable", counting(stack, never).handle(post("one")))).lock, `${stack.mark}one`);

@@ -1,7 +1,7 @@
 // What only JavaScript has: disposal, signals, forgotten and overlapping calls, arguments of any
 // type, and traps.
 import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, type ReentrantOptions, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
+import { Background, check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
 /** A ttl beyond the limit of a test: if the lock is free before, it was given back. */
@@ -64,16 +64,15 @@ export const javascript: Suite = {
   },
 
   async using_without_await_releases_in_the_background(stack) {
-    const waited: Promise<unknown>[] = [];
-    const lock = stack.client({ waitUntil: (promise) => waited.push(promise) }).lock("a");
+    const background = new Background();
+    const lock = stack.client({ waitUntil: background.waitUntil }).lock("a");
     let lease;
     {
       using held = await lock.acquire();
       lease = held;
       equal(await stack.redis("EXISTS ~a"), 1);
     }
-    equal(waited.length, 1);
-    await Promise.all(waited);
+    await background.over();
     equal(await stack.redis("EXISTS ~a"), 0);
     await fails("released", lease.exec([]));
     check(lease.signal.aborted && lease.signal.reason instanceof ReleasedError, "it is over");
@@ -84,6 +83,86 @@ export const javascript: Suite = {
       using _lease = await stack.lock("a", LONG).acquire();
     }
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+  },
+
+  async a_call_that_an_error_of_ours_ends_is_unknown_if_it_was_sent_and_only_then(stack) {
+    const lease = await stack.lock("lost").acquire();
+    await stack.lock("lost").forceRelease();
+    const lost = await fails("lost", lease.renew());
+    const unknown = await fails("timed_out", stack.client({ ...new Network("hang"), maxAttempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
+    const n = { key: `${stack.mark}n` };
+    const group = new GroupCommit({ reads: () => [], decide: () => ({ answer: 7, writes: [["INCR", n]] }) });
+    const under = (call: (lease: Lease, signal: AbortSignal) => Promise<unknown>) => async (client: Client) => {
+      const lease = await client.lock("a").acquire();
+      return (signal: AbortSignal) => call(lease, signal);
+    };
+    const free = (call: (client: Client, signal: AbortSignal) => Promise<unknown>) => async (client: Client) => (signal: AbortSignal) => call(client, signal);
+    const calls: Record<string, (client: Client) => Promise<(signal: AbortSignal) => Promise<unknown>>> = {
+      exec: under((lease, signal) => lease.exec([["INCR", n]], { signal })),
+      commit: under((lease, signal) => lease.commit([["INCR", n]], { signal })),
+      release: under((lease, signal) => lease.release({ signal })),
+      renew: under((lease, signal) => lease.renew({ signal })),
+      acquire: free((client, signal) => client.lock("b", { signal }).acquire()),
+      once: free((client, signal) => client.once("c").run(() => 7, { signal })),
+      pass: free((client, signal) => client.throttle("d", 1_000).tryPass({ signal })),
+      debounce: free((client, signal) => client.debounce("e", 1_000).run(() => 7, { signal })),
+      read: free((client, signal) => client.read([["GET", n]], { signal })),
+      inspect: free((client, signal) => client.lock("a").inspect({ signal })),
+      submit: free((client, signal) => group.submit(client.lock("f"), undefined, { signal })),
+      run: free((client, signal) => client.lock("g").run((lease) => lease.exec([["INCR", n]]), { signal })),
+    };
+    for (const [name, prepare] of Object.entries(calls)) {
+      // The run has its lock when it is told to stop.
+      const before = new Map([["run", 1], ["submit", 1], ["exec", 1], ["commit", 1], ["release", 1], ["renew", 1]]).get(name) ?? 0;
+      const network = new Network(...Array.from({ length: before }, () => "pass" as const), "withhold the answer");
+      const call = await prepare(stack.client({ ...network, prefix: `${stack.mark}${name}:late:` }));
+      const stop = new AbortController();
+      const error = thrown(call(stop.signal)) as Promise<EdgelockError>;
+      await eventually(() => network.seen.length === before + 1);
+      stop.abort(lost);
+      equal([name, (await error).isOutcomeUnknown], [name, true]);
+      const early = (await thrown((await prepare(stack.client({ prefix: `${stack.mark}${name}:` })))(AbortSignal.abort(unknown)))) as EdgelockError;
+      equal([name, early.isOutcomeUnknown], [name, false]);
+    }
+  },
+
+  async a_lock_whose_caller_is_gone_is_given_back_though_its_work_goes_on(stack) {
+    const endless = () => new Promise<never>(() => {});
+    const holds: Record<string, (client: Client, has: (lease: Lease) => void) => Promise<unknown>> = {
+      run: (client, has) => thrown(client.lock("a", LONG).run((lease) => (has(lease), endless()))),
+      acquire: async (client, has) => has(await client.lock("a", LONG).acquire()),
+      async keepAlive(client, has) {
+        const lease = await client.lock("a", LONG).acquire();
+        lease.keepAlive();
+        has(lease);
+      },
+    };
+    const reason = new Error("hung up");
+    for (const hold of Object.values(holds)) {
+      const gone = new AbortController();
+      const client = stack.client({ signal: gone.signal, requestTimeout: 2_000 });
+      let ended: Promise<unknown> | undefined;
+      const lease = await new Promise<Lease>((has) => (ended = hold(client, has)));
+      const waiting = thrown(client.lock("a", LONG).acquire());
+      gone.abort(reason);
+      check((await waiting) === reason && lease.signal.reason === reason, "who waits and who works is told");
+      // There is time to write what was begun.
+      equal(await lease.exec([["SET", { key: `${stack.mark}n` }, 1]]), ["OK"]);
+      await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
+      await ended;
+      await fails("released", lease.exec([]));
+    }
+    const gone = new AbortController();
+    const client = stack.client({ signal: gone.signal, requestTimeout: 2 });
+    const token = (await stack.client().lock("b", LONG).acquire()).handOver();
+    const handed = client.lock("b", LONG).resume(token);
+    handed.handOver();
+    const { value } = await stack.client({ signal: gone.signal, requestTimeout: 500 }).once("c", LONG).run(async (lease) => {
+      gone.abort(reason);
+      await sleep(600);
+      return lease.signal.aborted ? "stopped" : "done";
+    });
+    equal([value, await stack.redis("EXISTS ~b")], ["done", 1]);
   },
 
   async using_while_a_write_is_under_way_releases_behind_it(stack) {
@@ -445,9 +524,9 @@ export const javascript: Suite = {
   },
 
   async a_lease_that_is_given_back_or_handed_over_is_kept_alive_no_more(stack) {
-    const waited: Promise<unknown>[] = [];
+    const background = new Background();
     const network = new Network();
-    const lock = stack.client({ ...network, waitUntil: (promise) => waited.push(promise) }).lock("a", SHORT);
+    const lock = stack.client({ ...network, waitUntil: background.waitUntil }).lock("a", SHORT);
     const ends: Array<(lease: Lease) => unknown> = [(lease) => lease.release(), (lease) => lease.commit([]), (lease) => lock.resume(lease.handOver()).release()];
     for (const end of ends) {
       const lease = await lock.acquire();
@@ -460,35 +539,37 @@ export const javascript: Suite = {
       await fails("released", () => lease.keepAlive());
       stop();
     }
-    equal([network.seen.length, waited.length], [6, 0]);
+    await background.over();
+    equal(network.seen.length, 6);
     {
       using lease = await lock.acquire();
       lease.keepAlive();
     }
     // The lock is released a moment later, when its keeper has ended.
-    await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
-    equal(waited.length, 1);
+    await background.over();
+    equal(await stack.redis("EXISTS ~a"), 0);
   },
 
   async a_release_at_the_end_of_a_run_that_gets_lost_goes_on_in_the_background(stack) {
     for (const waits of [true, false]) {
-      const waited: Promise<unknown>[] = [];
-      const waitUntil = waits ? (promise: Promise<unknown>) => waited.push(promise) : undefined;
+      const background = new Background();
+      const waitUntil = waits ? background.waitUntil : undefined;
       const client = stack.client({ ...new Network("pass", "lose the request"), maxAttempts: 1, waitUntil });
       equal(await client.lock("a", LONG).run(() => 7), 7);
-      equal(waited.length, waits ? 1 : 0);
-      await Promise.all(waited);
+      await background.over();
+      if (waits) equal(await stack.redis("EXISTS ~a"), 0);
       await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
     }
   },
 
   async a_run_that_released_leaves_nothing_to_the_background(stack) {
-    const waited: Promise<unknown>[] = [];
+    const background = new Background();
     const network = new Network();
-    const lock = stack.client({ ...network, waitUntil: (promise) => waited.push(promise) }).lock("a");
+    const lock = stack.client({ ...network, waitUntil: background.waitUntil }).lock("a");
     await lock.run(() => 7);
     await lock.run((lease) => lease.commit([]));
-    equal([waited.length, network.seen.length], [0, 4]);
+    await background.over();
+    equal(network.seen.length, 4);
   },
 
   async what_work_throws_is_thrown_and_the_lock_is_free(stack) {

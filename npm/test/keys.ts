@@ -94,7 +94,7 @@ export const keys: Suite = {
     const bad: readonly Command[] = [["TIME"], ["get", 42]];
     for (const call of [() => lease.exec(bad), () => lease.commit(bad), () => lock.acquireAndRead(bad), () => lock.tryAcquireAndRead(bad), () => client.read(bad)]) {
       const { message } = await fails("invalid_argument", call);
-      equal(message, 'invalid argument: word 1 of command 1 (get) is a key: write it as { key: "…" }');
+      check(message.startsWith('invalid argument: word 1 of command 1 (get) is a key: write it as { key: "…" }'), message);
     }
     const reading = new GroupCommit({ reads: () => bad, decide: () => ({ answer: 7 }) });
     await fails("invalid_argument", reading.submit(lock, 1));

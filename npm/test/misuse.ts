@@ -1,6 +1,6 @@
 // The exact messages for wrong uses. They say what was wrong, and what to write instead.
 import { Client, type ClientOptions, EdgelockError, type FetchResponse, GroupCommit, type Lease, type LockOptions } from "edgelock";
-import { check, equal, type Stack, type Suite, thrown } from "./harness.js";
+import { check, equal, fails, type Stack, type Suite, thrown } from "./harness.js";
 
 const GOOD = { url: "https://bridge.example", credential: "a-credential-of-a-bridge" };
 const TOKEN = "a".repeat(22);
@@ -63,6 +63,7 @@ const CLIENTS: readonly Use[] = [
   [() => made({ ...GOOD, onEvent: {} }), "onEvent is a function, not an object"],
   [() => made({ ...GOOD, fetch: GOOD.url }), "fetch is a function, not a string"],
   [() => made({ ...GOOD, waitUntil: true }), "waitUntil is a function, not true"],
+  [() => made({ ...GOOD, signal: true }), "signal is an AbortSignal, not true"],
   [() => made({ url: GOOD.url, webdis: { user: "", password: "x" } }), "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?"],
   [() => made({ url: GOOD.url, webdis: { user: "u" } }), `webdis.password is a string, not ${UNSET}`],
   [() => made({ quorum: GOOD }), "quorum is an array of bridges, each { url, credential }"],
@@ -119,7 +120,7 @@ const LOCKS: readonly Use[] = [
   [() => offline().reentrant("a", undefined as never).tryAcquire(), `an owner is a string, not ${UNSET}`],
   [() => offline().semaphore("a", 0), "permits are a whole number, 1 or more, not 0"],
   [() => offline().semaphore("a", 2.5), "permits are a whole number, 1 or more, not 2.5"],
-  [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, push, scriptCache, keyLocking, plainHttp, fetch, waitUntil, onEvent"],
+  [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, push, scriptCache, keyLocking, plainHttp, fetch, waitUntil, signal, onEvent"],
   [() => new Client({ quorum: [GOOD] }).lock("a", { fair: true }).acquire(), `a lock over several bridges cannot be fair: they have no queue in common ${A}`],
   [() => offline().throttle("a", 0), noWindow("0")],
   [() => offline().throttle("a", 1.5), noTime("window", "1.5; round it: 2")],
@@ -138,8 +139,15 @@ const LOCKS: readonly Use[] = [
 const NO_COMMAND = `command 0 is no array that begins with its name, as ["GET", { key: "…" }]`;
 const CALLS: readonly Use[] = [
   [() => offline().lock("a").resume("token" as never), "a token is 22 characters of base64url, and this one has 5 bytes; pass on the token of a lease as it is"],
-  [() => exec(["SET", "stock", 1]), "word 1 of command 0 (SET) is a key: write it as { key: \"…\" }"],
-  [() => exec(["GET"], ["DEL", { key: "x" }, "y"]), "word 2 of command 1 (DEL) is a key: write it as { key: \"…\" }"],
+  [() => exec(["SET", "stock", 1]), `word 1 of command 0 (SET) is a key: write it as { key: "…" } ${A}`],
+  [() => exec(["GET"], ["DEL", { key: "x" }, "y"]), `word 2 of command 1 (DEL) is a key: write it as { key: "…" } ${A}`],
+  [() => exec(["SET", { key: "x" }, 1], ["SET", { key: "a" }, 1]), `command 1 ("SET") would write to the key of the lock itself, which says who holds it; keep data under another key ${A}`],
+  [() => exec(["SET stock 1"]), `"SET stock 1" is one word of command 0: its name and each argument are words of their own ${A}`],
+  [() => offline().read([["GET key"]]), `"GET key" is one word of command 0: its name and each argument are words of their own`],
+  [() => exec(["GET", { key: 42 }]), "a key is a string; in word 1 of command 0 it is 42"],
+  [() => exec(["SET", { key: "x" }, "x".repeat(16 * 1024 * 1024)]), "the commands have more than 16777216 bytes together; send less at once"],
+  [() => offline().lockAll([]).tryAcquire(), "names that are locked at once are 1 to 32, not 0 (for \"\")"],
+  [() => offline().lockAll(["a", "a"]).tryAcquire(), "\"a\" is among the names twice (for \"a, a\")"],
   [() => exec("SET stock 1"), NO_COMMAND],
   [() => exec([{ key: "x" }]), NO_COMMAND],
   [() => exec(["SET", { key: "x" }, { stock: 1 }]), "a word of a command is a string, a finite number or { key: \"…\" }; word 2 of command 0 is an object"],
@@ -149,7 +157,7 @@ const CALLS: readonly Use[] = [
   [() => offline().read([["SET", { key: "x" }, 1]]), "\"SET\" is not known as a command that only reads; send it with exec or commit"],
   [() => offline().read([["GETT", { key: "x" }]]), "\"GETT\" is not known as a command that only reads; send it with exec or commit"],
   [() => offline().read([["GET", { key: "x" }]], { at: "a" } as never), `"at" is no option of a read: there are shardOf, signal`],
-  [() => new Client({ shards: { a: GOOD } }).read([["GET", { key: "x" }]]), "there are several bridges to read from; name one by a lock behind it, with `shard_of` (in JavaScript `shardOf`)"],
+  [() => new Client({ shards: { a: GOOD } }).read([["GET", { key: "x" }]]), "there are several bridges to read from; name one by a lock behind it, with `shardOf`"],
   [() => lease().renew({ ttl: 1 }), noTtl("1")],
   [() => lease().renew({ ttl: 10.5 }), noTime("ttl", "10.5; round it: 11")],
   [() => lease().keepAlive({ maxHold: 0.5 }), noLimit("maxHold", 0, "0.5; round it: 1")],
@@ -190,6 +198,24 @@ async function checkAll(stack: Stack, uses: readonly Use[]): Promise<void> {
 }
 
 export const misuse: Suite = {
+  async a_call_that_waits_for_a_lease_of_its_own_client_is_told_so(stack) {
+    const client = stack.client();
+    const lock = client.lock("a", { label: "first" });
+    const told = async (call: Promise<unknown>): Promise<string> => (await fails("held", call)).message.split(" (")[0]!.replace(stack.mark, "");
+    await lock.run(async () => {
+      equal(await told(client.lock("a", { wait: 50 }).run(() => 1)), `lock "a" is held by "first", another lease of this client`);
+      equal(await told(client.lockAll(["a", "b"], { wait: 50 }).acquire()), `lock "a" is held by "first", another lease of this client`);
+      // Another client's is not.
+      equal(await told(stack.lock("a", { wait: 50 }).acquire()), `lock "a" is held by "first"`);
+    });
+    const both = await client.lockAll(["a", "b"]).acquire();
+    equal(await told(client.lock("b", { wait: 50 }).acquire()), `lock "b" is held by another lease of this client`);
+    await both.release();
+    // What was given back, or handed over, is not its own any more.
+    stack.lock("a").resume((await lock.acquire()).handOver());
+    equal(await told(client.lock("a", { wait: 50 }).acquire()), `lock "a" is held by "first"`);
+  },
+
   async a_client_that_cannot_be_made_says_why_and_what_to_write(stack) {
     await checkAll(stack, CLIENTS);
   },
@@ -229,7 +255,7 @@ export const misuse: Suite = {
     await stack.redis("HSET ~b x 5");
     const other = await thrown(stack.lock("b").tryAcquire());
     check(other instanceof EdgelockError, String(other));
-    equal(other.message, `the key of "${stack.mark}b" holds something else: data, or a lock of another kind`);
+    equal(other.message, `the key of "${stack.mark}b", or one that begins with it in braces, holds something else: data, or a lock of another kind`);
   },
 
   async a_lease_that_is_over_says_of_which_lock_and_what_to_do(stack) {

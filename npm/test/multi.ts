@@ -5,7 +5,7 @@ import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite
 const LONG = 40_000;
 const all = (stack: Stack, names: readonly string[], options: LockAllOptions = {}, client = stack.client()): Lock => client.lockAll(names, options);
 const incr = (stack: Stack): Command[] => [["INCR", { key: `${stack.mark}n` }]];
-const waiters = async (stack: Stack, name: string): Promise<number> => Number(await stack.redis(`ZCARD {${stack.mark}${name}}:queue`));
+const waiters = async (stack: Stack, name: string): Promise<number> => stack.waitersFor(name);
 const holder = (stack: Stack, name: string): Promise<unknown> => stack.redis(`GET ~${name}`);
 const areFree = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a ~b ~c")) === 0;
 

@@ -160,6 +160,28 @@ export const onces: Suite = {
     equal((await large.run(never) as OnceOutcome<string>).value.length, 262_142);
   },
 
+  async what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(stack) {
+    const [network, work] = [new Network(), new Work()];
+    const once = stack.client(network).once("a", { fingerprint: "other" });
+    equal(await once.forget(), false);
+    equal(await charge(stack, work), { value: 1, replayed: false });
+    equal([await once.forget(), await kept(stack), network.seen.length], [true, null, 2]);
+    equal(await once.forget(), false);
+    equal(await charge(stack, work), { value: 2, replayed: false });
+    await once.forget();
+    const { end, first } = begin(stack);
+    await eventually(() => isHeld(stack));
+    const held = await fails("held", once.forget());
+    check(held instanceof HeldError && held.remaining !== null && held.remaining > 5_000, "it is being done");
+    end();
+    equal(await first, { value: 7, replayed: false });
+    equal(await charge(stack, work), { value: 7, replayed: true });
+    // A repeat does not forget the next result.
+    equal(await stack.client(new Network("lose the answer")).once("a").forget(), true);
+    const unknown = await fails("unavailable", stack.client({ ...new Network("lose the answer"), maxAttempts: 1 }).once("a").forget());
+    equal([unknown.isOutcomeUnknown, unknown.isRetryable], [true, false]);
+  },
+
   async a_result_that_is_something_else_is_told_and_the_work_is_not_done(stack) {
     const text = ["SET", `{${stack.mark}a}:result`, " no JSON"];
     await stack.client().lock("other").acquire().then((lease) => lease.commit([["SET", { key: text[1]! }, text[2]!]]));
@@ -170,7 +192,7 @@ export const onces: Suite = {
     round.self = round;
     for (const value of [round, 7n]) {
       const { message } = await fails("result_unreadable", stack.client().once("b").run(() => value));
-      equal(message, `the result of "${stack.mark}b": it cannot be written as JSON, so it is not kept`);
+      equal(message, `the result of "${stack.mark}b": the work was done, but it cannot be written as JSON, so it is not kept`);
     }
     equal(await stack.redis("EXISTS ~b"), 0);
   },

@@ -6,7 +6,7 @@ const reader = (client: Client, options: ReadWriteOptions = {}): Lock => client.
 const writer = (client: Client, options: ReadWriteOptions = {}): Lock => client.readWrite("a").write(options);
 const incr = (stack: Stack): Command[] => [["INCR", { key: `${stack.mark}n` }]];
 const readers = async (stack: Stack): Promise<number> => Number(await stack.redis(`ZCARD {${stack.mark}a}:readers`));
-const waiters = async (stack: Stack): Promise<number> => Number(await stack.redis(`ZCARD {${stack.mark}a}:queue`));
+const waiters = async (stack: Stack): Promise<number> => stack.waitersFor("a");
 const lasts = async (stack: Stack): Promise<number> => Number(await stack.redis("PTTL ~a"));
 const LONG = 40_000;
 

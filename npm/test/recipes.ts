@@ -7,6 +7,7 @@ import { daily } from "../examples/recipes/daily.js";
 import { app as express } from "../examples/recipes/express.js";
 import { app as fastify } from "../examples/recipes/fastify.js";
 import { app as hono } from "../examples/recipes/hono.js";
+import honoWorker from "../examples/recipes/hono_worker.js";
 import { handler as lambda } from "../examples/recipes/lambda.js";
 import netlify from "../examples/recipes/netlify.js";
 import * as nextNode from "../examples/recipes/next_node.js";
@@ -18,13 +19,18 @@ import { type Call, clerks, hangsUp, recipe } from "./recipe.js";
 
 const post = (order: string, signal: AbortSignal) => new Request(`https://shop.example/orders/${order}`, { method: "POST", body: "{}", signal });
 
+/** What hosts give with a request. */
+const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
+const variables = process.env as Record<string, string>;
+
 /** Recipes that are called in the way of their frameworks. */
 const called: Record<string, Call> = {
   next_node: (id, signal) => nextNode.POST(post(id, signal), { params: Promise.resolve({ id }) }),
   sveltekit: (id, signal) => sveltekit.POST({ params: { id }, request: post(id, signal) }),
   remix: (id, signal) => remix({ params: { id }, request: post(id, signal) }),
   astro: (id, signal) => astro.POST({ params: { id }, request: post(id, signal) }),
-  netlify: (id, signal) => netlify(post(id, signal), { params: { id } }),
+  netlify: (id, signal) => netlify(post(id, signal), { params: { id }, ...context }),
+  hono_worker: async (id, signal) => honoWorker.fetch(post(id, signal), variables, context),
 };
 
 /** What Lambda passes for a request to a function's URL. */

@@ -7,7 +7,7 @@ const incr = (stack: Stack): Command[] => [["INCR", { key: `${stack.mark}n` }]];
 const permits = async (stack: Stack): Promise<number> => Number(await stack.redis("ZCARD ~a"));
 /** Until when a permit is held, in Redis's milliseconds. */
 const until = async (stack: Stack, lease: Lease): Promise<number> => Number(await stack.redis(`ZSCORE ~a ${lease.token}`));
-const waiters = async (stack: Stack): Promise<number> => Number(await stack.redis(`ZCARD {${stack.mark}a}:queue`));
+const waiters = async (stack: Stack): Promise<number> => stack.waitersFor("a");
 const LONG = 40_000;
 
 async function releaseAll(...leases: readonly Lease[]): Promise<void> {

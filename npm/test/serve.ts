@@ -12,8 +12,8 @@ interface Listening {
  * Serves the Worker of a folder until this process ends. Returns its address, and that of its
  * inspector.
  */
-export async function serve(workerd: string, folder: string): Promise<{ readonly worker: string; readonly inspector: string }> {
-  const served = spawn(workerd, ["serve", "config.capnp", "--inspector-addr=127.0.0.1:0", "--control-fd=3"], {
+export async function serve(workerd: string, folder: string, config = "config.capnp"): Promise<{ readonly worker: string; readonly inspector: string }> {
+  const served = spawn(workerd, ["serve", config, "--inspector-addr=127.0.0.1:0", "--control-fd=3"], {
     cwd: folder,
     stdio: ["ignore", "inherit", "inherit", "pipe"],
   });

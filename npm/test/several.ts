@@ -1,5 +1,5 @@
 // Locks over several bridges, in Node: by a majority, and each at one bridge by its name.
-import { type BridgeOptions, Client, type ClientSettings, type Command, type FetchInit, type FetchResponse, type Lock, QuarantinedError } from "edgelock";
+import { type BridgeOptions, Client, type ClientSettings, type Command, type FetchInit, type FetchResponse, GroupCommit, idempotent, type Lock, QuarantinedError } from "edgelock";
 import { check, equal, eventually, fails, runTests, take } from "./harness.js";
 
 const bridges = JSON.parse(process.env["EDGELOCK_BRIDGES"] ?? "[]") as Array<{ readonly url: string; readonly credential: string }>;
@@ -54,7 +54,6 @@ const tests: Record<string, () => Promise<void>> = {
     const client = new Client({ quorum: bridges, prefix: mark() });
     const read: Command[] = [["GET", { key: "x" }]];
     await fails("invalid_argument", client.read(read));
-    await fails("invalid_argument", () => client.lock("a", { fair: true }));
     await fails("invalid_argument", client.lock("a").acquireAndRead(read));
     await fails("invalid_argument", client.lock("a").tryAcquireAndRead(read));
     await fails("invalid_argument", async () => client.reentrant("a", "owner").acquire());
@@ -62,6 +61,19 @@ const tests: Record<string, () => Promise<void>> = {
     await fails("invalid_argument", async () => client.readWrite("a").read().acquire());
     await fails("invalid_argument", async () => client.lockAll(["a", "b"]).acquire());
     await fails("invalid_argument", async () => client.once("a").run(() => 1));
+    await fails("invalid_argument", async () => idempotent(() => new Response(), { client, key: () => "a" })(new Request("https://a.example")));
+    await fails("invalid_argument", async () => client.throttle("a", 1_000).tryPass());
+    await fails("invalid_argument", async () => client.debounce("a", 1_000).run(() => 1));
+    for (const options of [{ fair: true }, { waitForReplicas: { count: 1, within: 100 } }, { signalList: "list" }]) {
+      await fails("invalid_argument", async () => client.lock("a", options).tryAcquire());
+    }
+    const group = new GroupCommit({ reads: () => read, decide: () => ({ answer: 1 }) });
+    await fails("invalid_argument", group.submit(client.lock("a"), 1));
+    const lease = await lockOver(bridges).acquire();
+    await fails("invalid_argument", lease.exec(read));
+    await fails("invalid_argument", lease.commit(read));
+    await fails("invalid_argument", lease.renew({ ttl: 60_000 }));
+    await lease.release();
     for (const quorum of [[], [dead, dead], "odd", [7]]) {
       await fails("invalid_argument", async () => new Client({ quorum: quorum as never }).lock("a").tryAcquire());
     }

@@ -143,6 +143,17 @@ async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): P
   await sale.check(20);
 }
 
+async function an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up(): Promise<void> {
+  const sale = await new Sale().open();
+  sale.gate.closeAt(2);
+  const stop = new AbortController();
+  await sale.placeAll(2, true, new Map([[1, stop.signal]]));
+  stop.abort();
+  sale.gate.open();
+  await eventually(async () => (await sale.stack.redis("HLEN ~orders")) === 2);
+  await sale.check(2);
+}
+
 /**
  * The first nine that wait are gone. The driver calls the first of them, and then others, until one
  * comes.
@@ -240,6 +251,7 @@ async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_
 const tests = {
   a_hundred_requests_at_once_share_two_turns,
   callers_that_hang_up_while_they_wait_cost_the_others_nothing,
+  an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up,
   whoever_waits_behind_callers_that_hung_up_is_called_to_drive,
   an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed,
   a_driver_that_hangs_up_goes_on_in_the_background,

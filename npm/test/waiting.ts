@@ -1,6 +1,6 @@
 // What a wait promises to callers in JavaScript: that what they are told is true at that moment,
 // and which numbers they may choose.
-import { Client, type FetchInit, type LockOptions } from "edgelock";
+import { Client, type FetchInit, HeldError, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, Network, type Suite, take, thrown } from "./harness.js";
 
 /** Whether an acquisition was given up: only that script contains this word. */
@@ -17,6 +17,71 @@ export const waiting: Suite = {
     await eventually(async () => (await stack.lock("a").inspect()).waiters === 0);
     await lease.release();
     equal(await stack.redis("EXISTS ~a"), 0);
+  },
+
+  async a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait(stack) {
+    const { now } = performance;
+    let ahead = 0;
+    performance.now = () => now.call(performance) + ahead;
+    // As its clock shows, the host stands still after each of the first answers, until less than
+    // the drift is left of a ttl of a minute.
+    const late = () => {
+      const network = new Network();
+      const fetch = async (url: string, init: FetchInit) => {
+        const response = await network.fetch(url, init);
+        if (network.seen.length < 3) ahead += 59_500;
+        return response;
+      };
+      return stack.client({ fetch });
+    };
+    const options = { ttl: 60_000, wait: 600_000 };
+    try {
+      await (await late().lock("a", options).acquire()).release();
+      equal(await late().lock("a", options).run(() => 1), 1);
+      await (await late().lockAll(["a", "b"], options).acquire()).release();
+      await fails("expired", late().lock("c", { ttl: 60_000 }).tryAcquire());
+    } finally {
+      performance.now = now;
+    }
+  },
+
+  async behind_ten_thousand_waiters_nobody_waits(stack) {
+    const lease = await take(stack.lock("a"));
+    const network = new Network();
+    const fetch = async (url: string, init: FetchInit) => {
+      const response = await network.fetch(url, init);
+      const { result } = JSON.parse(await response.text()) as { result: unknown[] };
+      // The fourth part of a refusal is how many wait before this one.
+      if (result.length > 4) result[3] = 10_000;
+      return new Response(JSON.stringify({ result }));
+    };
+    const error = await fails("held", stack.client({ fetch }).lock("a", { wait: 60_000 }).acquire());
+    check(error instanceof HeldError && error.ahead === 10_000, `${error}`);
+    check(gaveUp(network), "it has left the queue");
+    await lease.release();
+  },
+
+  async beside_ten_thousand_waiters_of_one_process_nobody_waits(stack) {
+    let asked = 0;
+    // Who stands far back asks seldom.
+    const held = `{"result":[0,"NONCE",60000,9999,"1700000000000000",""]}`;
+    const fetch = async (_: string, { body = "" }: FetchInit) => {
+      asked++;
+      const words = JSON.parse(body) as string[];
+      return new Response(held.replace("NONCE", words[3 + Number(words[2])] ?? ""));
+    };
+    const stop = new AbortController();
+    // Each request has a client of its own, as in a Worker, and waits for a lock of its own.
+    const one = (n: number) => stack.client({ fetch, push: false }).lock(`${n}`, { wait: 60_000, signal: stop.signal }).acquire();
+    const waiting = Array.from({ length: 10_000 }, (_, n) => thrown(one(n)));
+    await eventually(async () => asked === 10_000);
+    await fails("held", one(10_000));
+    stop.abort(new Error("enough"));
+    await Promise.all(waiting);
+    // The host is still busy with those that have left.
+    const lease = await take(stack.lock("a", { ttl: 600_000 }));
+    await fails("held", stack.lock("a", { wait: 100 }).acquire());
+    await lease.release();
   },
 
   async an_aborted_wait_has_sent_what_leaves_the_queue_before_it_rejects(stack) {

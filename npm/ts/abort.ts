@@ -1,5 +1,6 @@
 // Signals that end a call.
 import { abortSignal, type Names, options } from "./check.js";
+import { aborted } from "./make-error.js";
 
 /** Options of a single call. */
 export interface CallOptions {
@@ -7,7 +8,9 @@ export interface CallOptions {
    * Ends the call: it rejects with the signal's reason, and its request is aborted. A call that
    * waits gives up as {@link LockOptions.signal} says; whichever of the two signals is aborted
    * first ends it. After an aborted write, its outcome is unknown. After an aborted release or
-   * commit it is too, and only these two may follow.
+   * commit it is too, and only these two may follow. A reason that is an error of edgelock, as that
+   * of a lease's signal, is about another call: if it is wrong about this one, an
+   * `UnavailableError` has it as its `cause`, and `isOutcomeUnknown` tells whether this was sent.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -21,9 +24,10 @@ export function signalOf(call: CallOptions, what: string): AbortSignal | undefin
   return abortSignal(options(call, CALL, what).signal, "signal");
 }
 
-export function throwIfAborted(signals: Signals): void {
+/** For a call of which nothing was sent yet. */
+export function throwIfAborted(signals: Signals, lock?: string): void {
   const early = signals.find((signal) => signal?.aborted);
-  if (early) throw early.reason;
+  if (early) throw aborted(early.reason, false, lock);
 }
 
 /**

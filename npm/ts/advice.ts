@@ -11,7 +11,7 @@ const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without
 const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   invalid_argument: "Correct what the message names; the same call fails again.",
   entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
-  held: "Come back after `retryAfter` milliseconds, or wait longer.",
+  held: "Come back after `retryAfter` milliseconds, or wait longer. Work that asks for the lock under which it runs waits for itself: use `reentrant`.",
   quarantined: "Come back after `retryAfter` milliseconds.",
   not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
   fingerprint_mismatch: "Use another key for another request; the same call fails again.",
@@ -37,10 +37,13 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   never_expires: "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, call `forceRelease`.",
   forbidden_key: "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands.",
   forbidden_command: "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
+  no_scripts: "Each operation of a lock is a script, and this Redis runs none: let it have `EVAL` and `EVALSHA` (look for `rename-command` in its configuration), or use another.",
   no_password: "Give the bridge the password of its Redis; its log says more.",
   no_bridge: LOOK_AT_THE_ADDRESS,
   path_is_command: "Look at the path of the address, which the bridge takes for a command: most bridges want none.",
   no_environment: "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env.",
+  no_crypto: "Use a newer host: Node has it from version 20 on, and every edge and browser has it.",
+  no_wasm: "Let the host run WebAssembly: in a page's Content-Security-Policy, `script-src` needs 'wasm-unsafe-eval'; in a Worker or an edge function, import edgelock by its name, so that the bundler takes the entry for that host. The `cause` says what the host refuses.",
 };
 
 /** The advice for this failure. */

@@ -6,8 +6,15 @@ import { quoted } from "./quoted.js";
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
+/**
+ * No text that edgelock takes may be longer, in UTF-16. The module refuses most that are shorter:
+ * this is for those that its memory might not hold, and what it cannot hold ends it.
+ */
+const LONGEST_TEXT = 2 ** 16;
+
 export function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw invalidArgument(`${what} is a string, not ${given(value)}`);
+  if (value.length > LONGEST_TEXT) throw invalidArgument(`${what} has ${value.length} characters, and may have ${LONGEST_TEXT}`);
   // Sent as UTF-8, all such text would become the same.
   if (!isWellFormed(value)) throw invalidArgument(`${what} is no Unicode text: half of a surrogate pair is missing`);
   return value;
@@ -69,6 +76,12 @@ function mended(value: unknown): string {
 export function flag(value: unknown, what: string): boolean | undefined {
   if (value === undefined || typeof value === "boolean") return value;
   throw invalidArgument(`${what} is true or false, not ${given(value)}`);
+}
+
+/** What does work, checked before the work begins. */
+export function work<F>(value: F): F {
+  if (typeof value !== "function") throw invalidArgument(`the work is a function, not ${given(value)}`);
+  return value;
 }
 
 export function callable<F>(value: F, what: string): F {

@@ -66,10 +66,23 @@ export interface ClientSettings extends BridgeSettings {
   /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**
-   * Gets the clean-up that goes on after the response, so that the host lets it finish. In a
-   * Worker: `(promise) => context.waitUntil(promise)`.
+   * Gets what must go on though its caller hangs up, or has its response, so that the host lets it
+   * finish: each call, each lease from its grant to its end, and what is cleaned up behind them. In
+   * a Worker: `(promise) => context.waitUntil(promise)`. Without it a Worker stops all of that, and
+   * a lock stays held for its ttl. Hosts that never stop a handler, as Node, need none.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  /**
+   * Aborted when the caller for whom this client works is gone: `request.signal`. Workers abort
+   * that only with the compatibility flag `enable_request_signal`.
+   *
+   * Then waits end, as by the signal of a call. A lease's own signal is aborted, so that its work
+   * stops; what writes through the lease still may, and `run` rejects with the reason. After half
+   * of `requestTimeout` the lock is given back, whether the work has ended or not. Three things go
+   * on: work that `once` or `idempotent` began, so that a repeat gets its result; a turn that
+   * callers share; a call of a debounce. A lease that was handed over is left alone.
+   */
+  readonly signal?: AbortSignal | undefined;
   /**
    * Gets everything that happens to the locks of this client, for logs and metrics. It gets no
    * tokens.
@@ -106,9 +119,23 @@ export type BridgeOptions = UpstashOptions | WebdisOptions;
  */
 export interface QuorumOptions {
   /**
-   * A lock is held once a majority granted it, and stays held while a minority fails. Each
-   * operation costs one request to each bridge, an acquisition two. `reentrant`, `semaphore`,
-   * `fair` and commands are refused: the data is elsewhere, and the fence protects it there.
+   * A lock is held once a majority granted it, and stays held while a minority fails. A renewal
+   * asks those again that did not grant it, so a lease that began with less than all of them
+   * survives any minority once it was renewed twice. Each operation costs one request to each
+   * bridge, an acquisition two. Waiters poll.
+   *
+   * What needs one Redis is refused as `invalid_argument`: `reentrant`, `semaphore`, `readWrite`,
+   * `lockAll`, `once`, `idempotent`, `throttle` and `debounce`; the options `fair`,
+   * `waitForReplicas` and `signalList`; all reads and writes, so `client.read`, `acquireAndRead`,
+   * `tryAcquireAndRead`, and `exec`, `commit` and shared turns with commands. The data is
+   * elsewhere, and the fence protects it there.
+   *
+   * Each call returns once a majority has decided, and the other servers follow some milliseconds
+   * later. Until then they have no vote for a lease that was just acquired, the old deadline of one
+   * that was renewed, and still the lock after a release, a forced release, or an acquisition that
+   * failed, was aborted, or saw another holder. So a lease that is acquired right after such a call
+   * may begin with less than all votes. A process that ends at once should let those requests end
+   * first; with `waitUntil` the host does.
    */
   readonly quorum: readonly BridgeOptions[];
   /**

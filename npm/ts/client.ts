@@ -18,6 +18,14 @@ import { Throttle } from "./throttle.js";
 const OF_A_DEBOUNCE: Names<DebounceOptions> = { maxWait: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
+/** The settings of a client whose bridge nobody has named yet. */
+class Late {
+  readonly settings: ClientSettings;
+  constructor(settings: ClientSettings) {
+    this.settings = settings;
+  }
+}
+
 /**
  * Makes locks that live behind one bridge, or behind several.
  *
@@ -28,25 +36,43 @@ export class Client {
   readonly #raw: Revivable<RawClient>;
   readonly #prefix: string;
   readonly #settings: ClientSettings;
+  /** Its bridge is looked up when it is first used, and what is made of it before then, too. */
+  readonly #isLate: boolean;
 
   constructor(options: ClientOptions) {
-    const { bridges, isQuorum, settings } = clientConfig(options);
-    this.#prefix = options.prefix ?? "";
+    this.#isLate = options instanceof Late;
+    const config = options instanceof Late ? undefined : clientConfig(options);
     // Whoever changes the object later makes no other client of this one.
-    this.#settings = { ...options };
-    this.#raw = new Revivable(() => new (instance().raw.Client)(bridges, isQuorum, settings));
+    this.#settings = { ...(options instanceof Late ? options.settings : options) };
+    this.#prefix = this.#settings.prefix ?? "";
+    this.#raw = this.#revivable(() => {
+      const { bridges, isQuorum, settings } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
+      return new (instance().raw.Client)(bridges, isQuorum, settings);
+    });
+  }
+
+  #revivable<T>(make: () => T): Revivable<T> {
+    return new Revivable(make, !this.#isLate);
   }
 
   /**
    * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`.
-   * Default: the environment of the process.
+   * Default: the environment of the process. If that names no bridge yet, as while a framework
+   * builds, the client looks again when it is first used, and then throws what is missing.
    *
    * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, then for Upstash's
    * `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
    */
-  static fromEnv(env: object = environment(), settings: ClientSettings = {}): Client {
-    if (typeof env !== "object" || env === null) throw invalidArgument("an environment is an object");
-    return new this({ ...knownSettings(settings), ...lookUp(env) });
+  static fromEnv(env?: object, settings: ClientSettings = {}): Client {
+    if (env !== undefined && (typeof env !== "object" || env === null)) throw invalidArgument("an environment is an object");
+    const own = knownSettings(settings);
+    let bridge;
+    try {
+      bridge = lookUp(env ?? environment());
+    } catch (error) {
+      if (env !== undefined) throw error;
+    }
+    return new this(bridge ? { ...own, ...bridge } : (new Late(own) as never));
   }
 
   /**
@@ -57,7 +83,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const config = lockConfig(options, "a lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], ...config));
+    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], ...config));
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
@@ -70,7 +96,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const config = lockConfig(options, "a reentrant lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], ...config));
+    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], ...config));
     const maker = this.#maker(name, (options) => this.reentrant(name, owner, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -88,7 +114,7 @@ export class Client {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
     const config = lockConfig(options, "a semaphore");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], ...config));
+    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], ...config));
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -105,7 +131,7 @@ export class Client {
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
     const config = lockConfig(options, "a read/write lock");
-    const raw = new Revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], ...config));
+    const raw = this.#revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], ...config));
     const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
   }
@@ -130,7 +156,7 @@ export class Client {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
     const config = lockConfig(options, "a lock of several names");
-    const raw = new Revivable(() => this.#raw.get().value.lock([Kind.Multi, all], ...config));
+    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Multi, all], ...config));
     const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
     // In the order in which errors of the module show them.
     const keys = all.map((name) => this.#prefix + name).sort();
@@ -147,7 +173,7 @@ export class Client {
   once(key: string, options: OnceOptions = {}): Once {
     text(key, "a key");
     const config = onceConfig(options);
-    const raw = new Revivable(() => this.#raw.get().value.once(key, config));
+    const raw = this.#revivable(() => this.#raw.get().value.once(key, config));
     return Once.of(key, this.#prefix + key, raw, options, this.#settings);
   }
 
@@ -160,7 +186,7 @@ export class Client {
   throttle(name: string, window: number): Throttle {
     text(name, "a throttle's name");
     const ms = duration(window, "window");
-    const raw = new Revivable(() => this.#raw.get().value.throttle(name, ms));
+    const raw = this.#revivable(() => this.#raw.get().value.throttle(name, ms));
     return Throttle.of(name, this.#prefix + name, raw, this.#settings);
   }
 
@@ -174,7 +200,7 @@ export class Client {
     text(name, "a debounce's name");
     known(options, OF_A_DEBOUNCE, "a debounce");
     const [ms, maxWait] = [duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")];
-    const raw = new Revivable(() => this.#raw.get().value.debounce(name, ms, maxWait));
+    const raw = this.#revivable(() => this.#raw.get().value.debounce(name, ms, maxWait));
     return Debounce.of(name, this.#prefix + name, raw, this.#settings);
   }
 
@@ -187,18 +213,29 @@ export class Client {
     const commands = toRaw(reads);
     if (shardOf !== undefined) text(shardOf, "shardOf");
     const { instance, value: client } = this.#raw.get();
-    return instance.drive(() => client.read(commands, shardOf), this.#settings, [abortSignal(signal, "signal")]);
+    return instance.drive(() => client.read(commands, shardOf, false), this.#settings, [abortSignal(signal, "signal")]);
+  }
+
+  /**
+   * As {@link Client.read}, where the lock of this name lives. The reply to a read that failed is
+   * its error.
+   */
+  async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
+    const commands = toRaw(reads);
+    const { instance, value: client } = this.#raw.get();
+    return instance.drive(() => client.read(commands, name, true), this.#settings);
   }
 
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {
-    const { requestTimeout = 2_000, fetch, waitUntil, onEvent } = this.#settings;
+    const { requestTimeout = 2_000, fetch, waitUntil, signal, onEvent } = this.#settings;
     return {
       hasTurns: true,
       requestTimeout,
       fetch,
       waitUntil,
+      signal,
       tell: (event) => onEvent && hear(event, onEvent),
-      read: (reads) => this.read(reads, { shardOf: name }),
+      readEach: (reads) => this.#readEach(reads, name),
       again,
     };
   }

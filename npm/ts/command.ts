@@ -1,8 +1,6 @@
 // A Redis command as a plain array.
 import { given, isWellFormed } from "./check.js";
 import { invalidArgument } from "./make-error.js";
-import { unmarkedKey } from "./keys.js";
-import { quoted } from "./quoted.js";
 import type { RawCommands } from "./raw.js";
 
 /**
@@ -24,13 +22,16 @@ export type Command = readonly [name: string, ...words: Word[]];
 
 export function toRaw(commands: readonly Command[]): RawCommands {
   if (!Array.isArray(commands)) throw invalidArgument(`commands are an array of arrays, as [["GET", { key: "…" }]], not ${given(commands)}`);
+  let size = 0;
   // Unlike `map`, it does not skip what is missing.
   return Array.from(commands, (command: Command, index) => {
     if (!Array.isArray(command) || typeof command[0] !== "string") throw invalidArgument(`command ${index} is no array that begins with its name, as ["GET", { key: "…" }]`);
-    const words = Array.from(command, (word, place) => rawWord(word, place, index));
-    const place = unmarkedKey(words);
-    if (place !== undefined) throw invalidArgument(`word ${place} of command ${index} (${command[0]}) is a key: write it as { key: "…" }`);
-    return words;
+    return Array.from(command, (word, place) => {
+      const raw = rawWord(word, place, index);
+      size += sizeOf(raw);
+      if (size > MAX_BYTES) throw tooLarge();
+      return raw;
+    });
   });
 }
 
@@ -41,17 +42,18 @@ export function fromRaw(commands: RawCommands): Command[] {
 }
 
 /**
- * Words of one command. src/script/reads.rs has the same bound, and refuses all commands that are
- * sent together with a larger one.
+ * Bytes of commands that are sent together, in which a word counts for 16 bytes more.
+ * src/script/reads.rs has the same bound. Here it keeps out what the module's memory could not
+ * hold, which would end the module and all its leases: each unit of UTF-16 is a byte or more.
  */
-const MAX_WORDS = 1000;
+const MAX_BYTES = 16 * 1024 * 1024;
 
-export function checkSize(commands: readonly Command[]): void {
-  const long = commands.find((command) => command.length > MAX_WORDS);
-  if (long) throw invalidArgument(`the command ${quoted(long[0])} has ${long.length} words, and may have ${MAX_WORDS}; split it`);
-}
+const tooLarge = () => invalidArgument(`the commands have more than ${MAX_BYTES} bytes together; send less at once`);
+
+const sizeOf = (word: string | readonly [string]): number => 16 + (typeof word === "string" ? word : word[0]).length;
 
 function sendable(word: string, place: number, index: number): string {
+  if (word.length > MAX_BYTES) throw tooLarge();
   if (!isWellFormed(word)) throw invalidArgument(`word ${place} of command ${index} is no Unicode text: half of a surrogate pair is missing`);
   return word;
 }
@@ -59,7 +61,12 @@ function sendable(word: string, place: number, index: number): string {
 function rawWord(word: Word, place: number, index: number): string | [string] {
   if (typeof word === "string") return sendable(word, place, index);
   if (typeof word === "bigint" || (typeof word === "number" && Number.isFinite(word))) return String(word);
-  if (typeof word === "object" && word !== null && typeof word.key === "string") return [sendable(word.key, place, index)];
+  if (typeof word === "object" && word !== null && "key" in word) {
+    // Read once: it may be a getter.
+    const { key } = word;
+    if (typeof key === "string") return [sendable(key, place, index)];
+    throw invalidArgument(`a key is a string; in word ${place} of command ${index} it is ${given(key)}`);
+  }
   throw invalidArgument(`a word of a command is a string, a finite number or { key: "…" }; word ${place} of command ${index} is ${given(word)}`);
 }
 

@@ -8,7 +8,7 @@ import type { OnceOptions } from "./once.js";
 import type { RawBridgeConfig, RawLockConfig, RawOnceConfig, RawSettings } from "./raw.js";
 
 const OF_EACH: Names<BridgeSettings> = { push: 1, scriptCache: 1, keyLocking: 1, plainHttp: 1 };
-const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, ...OF_EACH, fetch: 1, waitUntil: 1, onEvent: 1 };
+const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, ...OF_EACH, fetch: 1, waitUntil: 1, signal: 1, onEvent: 1 };
 const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1, ...OF_EACH };
 const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
 const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
@@ -47,7 +47,9 @@ export function clientConfig(options: ClientOptions): ClientConfig {
 
 /** The settings alone, of a client whose bridge is found elsewhere. */
 export function knownSettings(settings: ClientSettings): ClientSettings {
-  return known(settings, SETTINGS, "a client");
+  known(settings, SETTINGS, "a client");
+  toSettings(settings, undefined);
+  return settings;
 }
 
 /** Of a lock of any kind. */
@@ -119,6 +121,7 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
   callable(onEvent, "onEvent");
   callable(settings.fetch, "fetch");
   callable(settings.waitUntil, "waitUntil");
+  abortSignal(settings.signal, "signal");
   return [
     optionalText(settings.prefix, "prefix"),
     limit(settings.requestTimeout, "requestTimeout", 1),

@@ -1,6 +1,7 @@
 // Lets the last of the calls through that come close together, once it is quiet.
 import { type CallOptions, signalOf } from "./abort.js";
-import type { Host } from "./driver.js";
+import { work as checkWork } from "./check.js";
+import { type Host, inBackground } from "./driver.js";
 import type { Revivable } from "./instance.js";
 import type { RawPaced } from "./raw.js";
 
@@ -9,7 +10,7 @@ export interface DebounceOptions {
   /**
    * How many milliseconds a call waits at most, however many come after it: from the wait to 24
    * hours, whole ones. Default ten times the wait, and 24 hours at most. That of the first call of
-   * a burst counts for all.
+   * a burst counts for all, unless a later call's is over before.
    */
   readonly maxWait?: number | undefined;
 }
@@ -64,7 +65,13 @@ export class Debounce {
    * The signal ends the wait, and not the work. A call that rejects before the work may have
    * overtaken others, so nobody does their work: call again.
    */
-  async run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
+  run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
+    // It may have overtaken others, and then nobody else does their work.
+    return inBackground(this.#run(work, options), this.#host);
+  }
+
+  async #run<T>(work: () => T | PromiseLike<T>, options: CallOptions): Promise<DebounceOutcome<T>> {
+    checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: debounce } = this.#raw.get();
     const goesThrough = await instance.drive(() => debounce.call(), this.#host, [signal], this.#key);

@@ -10,8 +10,11 @@ import type { RawSteps } from "./raw.js";
 export interface Host {
   /** In place of the host's own `fetch`. */
   readonly fetch?: ((url: string, init: never) => unknown) | undefined;
-  /** Has what goes on in the background outlive the response. */
+  /** Has what is under way outlive its caller. */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  /** Aborted when the caller is gone. */
+  readonly signal?: AbortSignal | undefined;
+  readonly requestTimeout?: number | undefined;
 }
 
 /** Something that an operation waits for. After a detachment it belongs to another driver. */
@@ -37,6 +40,7 @@ export class Driver {
    */
   #wishes: Array<() => void> = [];
   #isInside = false;
+  #wasSent = false;
   /** Its outcome was told; whoever gives up now comes too late. */
   #hasCome = false;
   #isDone = false;
@@ -47,6 +51,11 @@ export class Driver {
     this.#host = host;
     this.#resolve = resolve;
     this.#reject = reject;
+  }
+
+  /** A bridge may have got a request of it. */
+  get wasSent(): boolean {
+    return this.#wasSent;
   }
 
   start(): void {
@@ -71,6 +80,7 @@ export class Driver {
     this.#wish(() => {
       const done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) =>
         this.#landed(id, flight, (steps, driver) => steps.answered(driver, id, failure, status, header, text, thrown));
+      this.#wasSent = true;
       const exchange = new Exchange(this.#host.fetch, url, headers, body, bodyLimit, timeout, done);
       const flight = this.#launched(id, () => exchange.abort());
     });
@@ -125,7 +135,7 @@ export class Driver {
         driver.#flights.set(id, flight);
       }
       if (ids.length === 0) driver.start();
-      inBackground(outcome, this.#host);
+      void inBackground(outcome, this.#host);
     });
   }
 
@@ -198,12 +208,17 @@ export function drive<T>(instance: Instance, steps: RawSteps<T>, host: Host): { 
   return { driver, outcome };
 }
 
-/** It goes on whatever the host says to that, and nobody is left to be told what comes of it. */
-export function inBackground(outcome: Promise<void>, host: Host): void {
+/**
+ * It goes on though its caller is gone, and though nobody waits for what comes of it; whatever the
+ * host says to that. A host may stop all else as soon as this is settled: what is to go on behind
+ * it must be in the background by then.
+ */
+export function inBackground<T>(outcome: Promise<T>, host: Host): Promise<T> {
   const quiet = outcome.catch(() => {});
   try {
     host.waitUntil?.(quiet);
   } catch {
     // Then it goes on as without it.
   }
+  return outcome;
 }

@@ -1,7 +1,9 @@
 // When a lease is over, and why; and the signal that says so.
+import { onAbort, throwIfAborted } from "./abort.js";
 import { LONGEST_TIMER } from "./check.js";
+import { type Host, inBackground } from "./driver.js";
 import type { EdgelockError } from "./errors.js";
-import { expired } from "./make-error.js";
+import { aborted, expired } from "./make-error.js";
 
 /** Makes the error that says why. It costs a stack trace, so it is made only when it is needed. */
 type Why = (lock: string) => EdgelockError;
@@ -14,6 +16,9 @@ export class Ending {
   #why: Why | undefined;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Lets the host stop what belongs to the lease. */
+  #letGo: (() => void) | undefined;
+  #deafen = () => {};
 
   /**
    * `left` tells how many milliseconds remain; `undefined` while no deadline is known, or none
@@ -25,6 +30,25 @@ export class Ending {
     this.#stop = stop;
   }
 
+  /**
+   * Has the host go on until the end has come. Once the caller is gone, the work is told to stop,
+   * and `abandon` gets the reason if the end does not come soon. The release, which comes next, has
+   * the other half of a request's time.
+   */
+  outlive(host: Host, abandon: (reason: unknown) => void): void {
+    const { waitUntil, signal, requestTimeout = 2_000 } = host;
+    if (waitUntil) void inBackground(new Promise<void>((over) => (this.#letGo = over)), host);
+    this.watch();
+    if (signal === undefined) return;
+    const told = () => {
+      this.stopWork(signal.reason);
+      const grace = timer(requestTimeout / 2, () => abandon(signal.reason));
+      this.#deafen = () => clearTimeout(grace);
+    };
+    if (signal.aborted) told();
+    else this.#deafen = onAbort([signal], told);
+  }
+
   get hasCome(): boolean {
     return this.#why !== undefined;
   }
@@ -32,6 +56,11 @@ export class Ending {
   /** Why the lease is over, if it is. */
   get error(): EdgelockError | undefined {
     return this.#why?.(this.#lock);
+  }
+
+  /** Why the signal was aborted, if it was. */
+  get reason(): unknown {
+    return this.#controller?.signal.reason;
   }
 
   /** Aborted when the lease is over. It is made when somebody wants it. */
@@ -44,25 +73,42 @@ export class Ending {
     this.#control().abort(reason);
   }
 
+  /**
+   * What `work` comes to, unless it must not begin any more. Aborts the lease's signal when
+   * `signal` is aborted; what the work returns after that is not used.
+   */
+  async stoppable<T>(work: () => T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+    throwIfAborted([signal, this.#controller?.signal], this.#lock);
+    if (this.#why) throw aborted(this.error, false, this.#lock);
+    if (signal === undefined) return work();
+    const deafen = onAbort([signal], () => this.stopWork(signal.reason));
+    try {
+      const value = await work();
+      if (signal.aborted) throw aborted(signal.reason, true, this.#lock);
+      return value;
+    } finally {
+      deafen();
+    }
+  }
+
   /** The lease is over. If it was before, the first reason stays. */
   come(why: Why): void {
     this.#why ??= why;
     this.#stop();
     clearTimeout(this.#timer);
+    this.#deafen();
+    this.#letGo?.();
     this.#controller?.abort(this.#why(this.#lock));
   }
 
-  /** Fires the signal at the deadline, wherever that has moved by then. */
+  /** The end comes at the deadline, wherever that has moved by then. */
   watch(): void {
     clearTimeout(this.#timer);
-    if (this.#controller === undefined || this.#why) return;
+    if ((this.#controller === undefined && this.#letGo === undefined) || this.#why) return;
     const left = this.#left();
     if (left === undefined) return;
     if (left === 0) return this.come(expired);
-    const timer: unknown = setTimeout(() => this.watch(), Math.min(Math.ceil(left), LONGEST_TIMER));
-    this.#timer = timer as ReturnType<typeof setTimeout>;
-    // In Node a timer alone would keep the process alive.
-    if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+    this.#timer = timer(Math.ceil(left), () => this.watch());
   }
 
   #control(): AbortController {
@@ -73,4 +119,11 @@ export class Ending {
     }
     return this.#controller;
   }
+}
+
+function timer(ms: number, fire: () => void): ReturnType<typeof setTimeout> {
+  const timer: unknown = setTimeout(fire, Math.min(ms, LONGEST_TIMER));
+  // In Node a timer alone would keep the process alive.
+  if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+  return timer as ReturnType<typeof setTimeout>;
 }

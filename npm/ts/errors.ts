@@ -2,6 +2,9 @@
 import { adviceOn } from "./advice.js";
 import type { ErrorCode, Failure } from "./failure.js";
 
+/** Of the failures of this side of the border, those whose calls may be made again. */
+const RETRYABLE: readonly string[] = ["held", "busy", "unavailable"];
+
 /**
  * A failure of edgelock. No message holds a token or a credential.
  *
@@ -18,6 +21,12 @@ export abstract class EdgelockError extends Error {
    */
   readonly isOutcomeUnknown: boolean;
   /**
+   * Whether the same call may be made again, with a chance: nothing was done, or what was done is
+   * not done twice. Come back after `retryAfter` if the error has one. An `exec` or a `commit` of
+   * unknown outcome is not retryable, whatever failed: read what it changes first.
+   */
+  readonly isRetryable: boolean;
+  /**
    * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`
    * if it was about no lock, or if an argument was refused before the lock was known.
    */
@@ -31,6 +40,7 @@ export abstract class EdgelockError extends Error {
   constructor(failure: Failure) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.isOutcomeUnknown = failure.isOutcomeUnknown;
+    this.isRetryable = failure.isRetryable ?? (RETRYABLE.includes(failure.code) && !failure.isOutcomeUnknown);
     this.lock = failure.lock;
     this.advice = adviceOn(failure);
   }
@@ -275,15 +285,16 @@ export class BadResponseError extends EdgelockError {
 
 /**
  * A fault in edgelock itself, or in a function that was passed to it; `cause` has it. Later calls
- * work.
+ * work. Or the host does not run WebAssembly: then nothing was sent, and `advice` says what it
+ * lacks.
  */
 export class InternalError extends EdgelockError {
   override readonly name = "InternalError";
   readonly code = "internal";
 
   /** @internal */
-  constructor(message: string, cause: unknown) {
-    super({ code: "internal", message, isOutcomeUnknown: true, cause });
+  constructor(message: string, cause: unknown, reason?: "no_wasm") {
+    super({ code: "internal", message, isOutcomeUnknown: reason === undefined, cause, ...(reason && { reason }) });
   }
 }
 

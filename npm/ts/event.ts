@@ -68,12 +68,13 @@ export type LockEvent = { readonly lock: string } & (
     }
   | {
       /**
-       * A request got lost, or servers of a quorum have no say yet. It is sent again after a pause.
+       * A request got lost, servers of a quorum have no say yet, or a grant was over when it was
+       * read. It is asked again after a pause.
        */
       readonly type: "retried";
-      /** How it got lost, or a `QuarantinedError`. */
+      /** How it got lost, a `QuarantinedError`, or a `LostError` (`expired`). */
       readonly error: AnyEdgelockError;
-      /** The time until it is sent again. */
+      /** The time until it is asked again. */
       readonly pause: number;
     }
   | {

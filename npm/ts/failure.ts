@@ -5,6 +5,7 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly isOutcomeUnknown: boolean;
+  readonly isRetryable?: boolean;
   /** What is known besides the code. Advice follows it. */
   readonly reason?: Reason;
   readonly lock?: string;
@@ -23,15 +24,18 @@ export interface Failure {
   readonly most?: number;
 }
 
-/** As in src/error/reason.rs; the last is of this side of the border. */
+/** As in src/error/reason.rs; the last three are of this side of the border. */
 export type Reason =
   | "never_expires"
   | "forbidden_key"
   | "forbidden_command"
+  | "no_scripts"
   | "no_password"
   | "no_bridge"
   | "path_is_command"
-  | "no_environment";
+  | "no_environment"
+  | "no_crypto"
+  | "no_wasm";
 
 /** The codes of the errors. They do not change between versions. */
 export type ErrorCode =

@@ -1,12 +1,13 @@
 // Callers of one process that share turns of a lock.
 import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, type Names, options as known } from "./check.js";
-import { bytesOf, checkSize, type Command, fromRaw, isSame, toRaw } from "./command.js";
-import { CommandFailedError, EdgelockError, HeldError } from "./errors.js";
+import { bytesOf, type Command, fromRaw, isSame, toRaw } from "./command.js";
+import { type CommandFailedError, EdgelockError, HeldError } from "./errors.js";
+import type { Lease } from "./lease.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
-import { Lock } from "./lock.js";
-import { indexed, invalidArgument, unavailable } from "./make-error.js";
+import { type Home, Lock } from "./lock.js";
+import { commandFailed, invalidArgument, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 
 /** What becomes of an item. */
@@ -54,14 +55,14 @@ export interface GroupCommitOptions {
   /** How many items a turn has at most: 1 or more. Default 256. */
   readonly maxItems?: number | undefined;
   /**
-   * How many bytes of commands a request has at most, approximately. Default 262,144. The writes of
-   * a turn's last item may exceed it. An item that is too large for any turn gets a turn of its
-   * own.
+   * How many bytes of commands a request has at most, approximately. Default 262,144; 2,097,152 at
+   * most. The writes of a turn's last item may exceed it. An item that is too large for any turn
+   * gets a turn of its own.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, an
-   * item gets a `HeldError` at once.
+   * How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, or
+   * beyond ten times as many callers of all names, an item gets a `HeldError` at once.
    */
   readonly maxWaiting?: number | undefined;
 }
@@ -71,8 +72,18 @@ const GROUP: Names<GroupCommitOptions> = { maxItems: 1, maxBytes: 1, maxWaiting:
 /** What a look says of an item, if it answers it. */
 type Seen<Answer> = { readonly answer: Answer } | null;
 
+/** What a turn has decided. */
+interface Decided<Answer> {
+  readonly outcomes: readonly Outcome<Answer>[];
+  readonly writes: readonly Command[];
+  /** Which item each write belongs to. The writes behind these belong to the turn. */
+  readonly owners: readonly number[];
+  /** The first item whose answer depends on a write. */
+  readonly firstWrite: number;
+}
+
 /** What a turn decides that all have left. */
-const NOTHING = { outcomes: [], writes: [], owners: [], firstWrite: Infinity };
+const NOTHING: Decided<never> = { outcomes: [], writes: [], owners: [], firstWrite: Infinity };
 
 interface Asked<Item> {
   readonly item: Item;
@@ -107,7 +118,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
     known(options, GROUP, "a group commit");
     const bound = {
       items: count(options.maxItems, "maxItems", 1) ?? 256,
-      bytes: count(options.maxBytes, "maxBytes") ?? 256 * 1024,
+      // All reads of a turn must be within the bound of one call.
+      bytes: Math.min(count(options.maxBytes, "maxBytes") ?? 256 * 1024, 2 ** 21),
       waiting: count(options.maxWaiting, "maxWaiting") ?? 10_000,
     };
     this.#bound = bound;
@@ -128,7 +140,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those
    * whose answers depend on a commit of unknown outcome, or on one of which a command of `end`
    * failed, and they are not decided again. If the replies for all items of a turn are too large
-   * for one answer, smaller turns ask again.
+   * for one answer, those for which no room was left are in the next turn.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options, "a call");
@@ -136,7 +148,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     if (!lock.home.hasTurns) throw invalidArgument("a semaphore, a reentrant lock, a lock to read under, or a lock of several names has no turns that callers could share: others decide at the same time");
     const raw = toRaw(said(this.#section.reads(item), "reads"));
     // Invalid reads of one item must not fail the others.
-    lock.home.check(raw);
+    lock.home.checkReads(raw);
     // A section may use its arrays again.
     const reads = fromRaw(raw);
     const asked = { item, reads };
@@ -156,13 +168,15 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const reads = new Reads(items);
     let replies: readonly Reply[];
     try {
-      replies = await home.read(reads.commands);
-    } catch (error) {
-      if (error instanceof CommandFailedError) return fail({ line, turn }, reads, error);
+      replies = await home.readEach(reads.commands);
+    } catch {
       // If the look could not learn something, the turn decides.
       return line.end(turn, items.map(() => ({ answer: null })));
     }
-    const seen = items.map(({ item }, at) => attempt(() => seenIn(this.#section.peek?.(item, reads.replies(at, replies)))));
+    const seen = items.map(({ item }, at): Outcome<Seen<Answer>> => {
+      const found = attempt(() => reads.replies(at, replies, home.key));
+      return "error" in found ? { answer: null } : attempt(() => seenIn(this.#section.peek?.(item, found.answer)));
+    });
     line.end(turn, seen);
   }
 
@@ -179,7 +193,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     try {
       [lease, replies] = await lock.acquireAs(acquisition(), asked);
     } catch (error) {
-      return fail({ line, turn }, reads, error);
+      return fail({ line, turn }, reads.items, error);
     }
     let isOver = false;
     try {
@@ -188,7 +202,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
       if (!has) return;
       reads.retain(has);
       const decided = items.filter((_, at) => has[at]);
-      const { outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease.fence) : NOTHING;
+      // The one for which there was room in the answer may have left.
+      if (!has[0] && decided.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (decided.length = 0);
+      const { outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease, home) : NOTHING;
       const count = outcomes.length;
       line.putBack(turn, (at) => at < count);
       // An answer that depends on no write is true whatever the outcome of the commit.
@@ -201,13 +217,13 @@ export class GroupCommit<Item, Answer, State = undefined> {
         line.end(turn, []);
       } else {
         const behind = outcomes.slice(firstWrite);
-        const committed = await lease.commit(writes).then(
-          () => behind,
-          (error: unknown) => failed(behind, owners, firstWrite, error),
+        const told = await lease.commitEach(writes).then(
+          (done) => committed(behind, writes, owners, firstWrite, executed(done), home.key),
+          (error: unknown) => behind.map(() => ({ error })),
         );
         isOver = true;
-        if (committed !== behind) lease.giveBack();
-        line.end(turn, committed);
+        lease.giveBack();
+        line.end(turn, told);
       }
       if (count > 0) home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
     } finally {
@@ -215,37 +231,54 @@ export class GroupCommit<Item, Answer, State = undefined> {
     }
   }
 
-  /** Decides the items, until the writes have become too many for one request. */
-  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], fence: number) {
+  /**
+   * Decides the items, until their writes are too many for one request, the replies to their reads
+   * were too many for one answer, or a quarter of the ttl is left. An item whose own writes are too
+   * large for a turn with others waits for a turn to itself: those before it are decided again as
+   * if it was not there, since it may have changed their state.
+   */
+  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, home: Home): Decided<Answer> {
+    const checked = (commands: readonly Command[]) => {
+      const raw = toRaw(commands);
+      home.checkWrites(raw);
+      return fromRaw(raw);
+    };
     const state = said(this.#section.begin?.(), "begin") as State;
     const outcomes: Outcome<Answer>[] = [];
     const writes: Command[] = [];
     const owners: number[] = [];
     let written = 0;
     let firstWrite = Infinity;
-    // An item that is too large for any turn has one to itself.
-    for (let at = 0; at < items.length && (at === 0 || written < this.#bound.bytes); at++) {
-      outcomes.push(
-        attempt(() => {
-          const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies), state, fence), "decide");
-          if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
-          const { answer } = decision;
-          // Invalid writes of one item must not fail the others.
-          const own = fromRaw(toRaw(decision.writes ?? []));
-          checkSize(own);
-          if (own.length > 0) firstWrite = Math.min(firstWrite, at);
-          written += bytesOf(own);
-          for (const write of own) owners.push(at), writes.push(write);
-          return answer;
-        }),
-      );
+    for (let at = 0; at < items.length; at++) {
+      // An item that is too large for any turn has one to itself.
+      if (at > 0 && (written >= this.#bound.bytes || lease.remaining < home.ttl / 4 || reads.lackRoom(at, replies))) break;
+      let isTooLarge = false;
+      const outcome = attempt(() => {
+        const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, lease.fence), "decide");
+        if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
+        const { answer } = decision;
+        // Invalid writes of one item must not fail the others.
+        const own = checked(decision.writes ?? []);
+        const bytes = bytesOf(own);
+        isTooLarge = at > 0 && bytes > this.#bound.bytes;
+        if (own.length > 0) firstWrite = Math.min(firstWrite, at);
+        written += bytes;
+        for (const write of own) owners.push(at), writes.push(write);
+        return answer;
+      });
+      if (isTooLarge) return this.#decide(items.slice(0, at), reads, replies, lease, home);
+      outcomes.push(outcome);
     }
-    const end = fromRaw(toRaw(said(this.#section.end?.(state), "end") ?? []));
+    const end = checked(said(this.#section.end?.(state), "end") ?? []);
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
     return { outcomes, writes, owners, firstWrite };
   }
 }
+
+/** What stands for a reply that is too large for an answer; for which others left no room. */
+const TOO_LARGE = "reply over 1 MiB";
+const NO_ROOM = "reply over 1 MiB, with others";
 
 /** The reads of several items. What all of them read at the same place is there once. */
 class Reads {
@@ -276,39 +309,49 @@ class Reads {
     this.#places = this.#places.filter((_, at) => has[at]);
   }
 
-  /** The replies to one item's reads: copies, since a section may change what it gets. */
-  replies(item: number, replies: readonly Reply[]): Reply[] {
-    return this.#places[item]!.map((place) => copied(replies[place] ?? null));
+  /** Whether the replies before those to one item's reads left no room for them in the answer. */
+  lackRoom(item: number, replies: readonly Reply[]): boolean {
+    return this.#places[item]!.some((place) => errorIn(replies[place]) === NO_ROOM);
   }
 
-  /** Which of an item's reads is the one at `place`; -1 if none is. */
-  indexOf(item: number, place: number): number {
-    return this.#places[item]!.indexOf(place);
+  /** The replies to one item's reads: copies, since a section may change what it gets. */
+  replies(item: number, replies: readonly Reply[], lock: string): Reply[] {
+    const places = this.#places[item]!;
+    const own = places.map((place) => replies[place] ?? null);
+    const error = failed(places.map((place) => this.commands[place]!), own, lock);
+    if (error) throw error;
+    return own.map(copied);
   }
 }
 
 /**
  * The reads failed, so each item that the turn began with gets the error. If its driver has waited
  * long enough, only that one does, since the others have waits of their own. If the replies are too
- * large together, the items have smaller turns. If one read failed, only the items that have this
- * read get the error, even if they arrived later; the others are decided next.
+ * large together, the items have smaller turns.
  */
-function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, reads: Reads, error: unknown): void {
+function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "line" | "turn">, asked: number, error: unknown): void {
   if (error instanceof HeldError) line.putBackOthers(turn);
-  if (error instanceof EdgelockError && error.code === "too_large" && line.shrink(turn, reads.items)) return line.end(turn, []);
-  if (!(error instanceof CommandFailedError)) {
-    const told = { error: undecided(error) };
-    return line.end(turn, turn.entries.map(() => told));
+  if (error instanceof EdgelockError && error.code === "too_large" && line.shrink(turn, asked)) return line.end(turn, []);
+  const told = { error: undecided(error) };
+  line.end(turn, turn.entries.map(() => told));
+}
+
+/** The error of the first of these commands that failed, by the replies to all of them. */
+function failed(commands: readonly Command[], replies: readonly Reply[], lock: string): CommandFailedError | undefined {
+  for (const [index, reply] of replies.entries()) {
+    const error = errorIn(reply);
+    if (error !== undefined) return commandFailed(index, String(commands[index]![0]), error, lock);
   }
-  const has = line.begin(turn);
-  if (!has) return;
-  reads.retain(has);
-  const own = Array.from({ length: reads.items }, (_, at) => {
-    const index = reads.indexOf(at, error.index);
-    return index < 0 ? undefined : { error: indexed(error, index) };
-  });
-  line.putBack(turn, (at) => own[at] !== undefined);
-  line.end(turn, own.filter((outcome) => outcome !== undefined));
+  return undefined;
+}
+
+function errorIn(reply: Reply | undefined): string | undefined {
+  return typeof reply === "object" && reply !== null && "error" in reply ? reply.error : undefined;
+}
+
+/** The replies to writes. A write whose reply is left out was executed, and nobody asks for it. */
+function executed(replies: readonly Reply[]): Reply[] {
+  return replies.map((reply) => ([TOO_LARGE, NO_ROOM].includes(errorIn(reply) ?? "") ? null : reply));
 }
 
 /** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
@@ -317,21 +360,21 @@ function undecided(error: unknown): unknown {
 }
 
 /**
- * The outcomes of the items whose answers depend on a commit that failed with `error`. `first` is
- * the first of them.
+ * The outcomes of the items whose answers depend on a commit, by the replies to its commands.
+ * `first` is the first of these items.
  */
-function failed<Answer>(outcomes: readonly Outcome<Answer>[], owners: readonly number[], first: number, error: unknown): Outcome<Answer>[] {
-  const owner = error instanceof CommandFailedError ? owners[error.index] : undefined;
-  if (!(error instanceof CommandFailedError)) return outcomes.map(() => ({ error }));
-  if (owner === undefined) {
-    const told = unavailable(`written for all items of the turn, ${error.message}`, true, error.lock);
-    return outcomes.map(() => ({ error: told }));
+function committed<Answer>(outcomes: readonly Outcome<Answer>[], writes: readonly Command[], owners: readonly number[], first: number, replies: readonly Reply[], lock: string): Outcome<Answer>[] {
+  const ofAll = failed(writes.slice(owners.length), replies.slice(owners.length), lock);
+  if (ofAll) {
+    const error = unavailable(`written for all items of the turn, ${ofAll.message}`, true, lock);
+    return outcomes.map(() => ({ error }));
   }
-  // All commands were executed, but the error names only the first that failed.
   return outcomes.map((outcome, at) => {
-    if (first + at < owner) return outcome;
-    if (first + at === owner) return { error: indexed(error, error.index - owners.indexOf(owner)) };
-    return { error: unavailable("a command for another item of the same turn failed", true, error.lock) };
+    const from = owners.indexOf(first + at);
+    if (from < 0) return outcome;
+    const to = owners.lastIndexOf(first + at) + 1;
+    const error = failed(writes.slice(from, to), replies.slice(from, to), lock);
+    return error ? { error } : outcome;
   });
 }
 

@@ -53,7 +53,11 @@ export class Held {
   }
 
   /** Until `call` has ended, the module does not forget it. */
-  async during<T>(call: () => Promise<T>): Promise<T> {
+  during<T>(call: () => Promise<T>): Promise<T> {
+    return inBackground(this.#during(call), this.#host);
+  }
+
+  async #during<T>(call: () => Promise<T>): Promise<T> {
     this.#calls++;
     try {
       return await call();
@@ -86,7 +90,7 @@ export class Held {
     if (steps === undefined) return;
     const { driver, outcome } = drive(this.#instance, steps, this.#host);
     driver.start();
-    inBackground(outcome, this.#host);
+    void inBackground(outcome, this.#host);
   }
 
   /**

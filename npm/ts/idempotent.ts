@@ -38,15 +38,28 @@ const NAMES: Names<IdempotentOptions<[]>> = { client: 1, key: 1, fingerprint: 1,
 interface Kept {
   readonly status: number;
   readonly type: string | null;
+  /** Those besides the type. An earlier version kept none. */
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
   readonly body: string;
   /** The body is no text, and stands here in base64. */
   readonly isBinary?: true;
 }
 
 /**
- * `handler`, executed once for each key. The status, content type and body of its response are
+ * What belongs to one message or one caller: the headers of RFC 9110 for a connection, cookies, and
+ * what tells when and by which way a response came.
+ */
+const NOT_KEPT = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-type|set-cookie2?|date|age|via|alt-svc|server-timing)$/;
+
+/**
+ * `handler`, executed once for each key. The status, the headers and the body of its response are
  * kept. A repeat gets them, with the header `idempotent-replayed: true`. A request that comes while
  * the first is handled waits for its response.
+ *
+ * These headers are not kept, since they belong to one message or to one caller: `Set-Cookie`,
+ * `Date`, `Age`, `Via`, `Alt-Svc`, `Server-Timing`, `Content-Length`, and those for a connection,
+ * as `Connection`, `Transfer-Encoding` and `Proxy-Authenticate`. A CORS header is kept as it is, so
+ * a repeat from another origin gets that of the first.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
  * not kept. A response that is too large to be kept is passed on too, and `onNotKept` is told. If
@@ -100,7 +113,9 @@ const FAILED: unknown = Object.freeze({});
 
 async function kept(response: Response): Promise<Kept> {
   const bytes = await read(response);
-  const head = { status: response.status, type: response.headers.get("content-type") };
+  const headers: Array<[name: string, value: string]> = [];
+  response.headers.forEach((value, name) => void (NOT_KEPT.test(name) || headers.push([name, value])));
+  const head = { status: response.status, type: response.headers.get("content-type"), headers };
   try {
     return { ...head, body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
@@ -119,9 +134,10 @@ async function read({ body }: Response): Promise<Uint8Array> {
   while (reader && length <= MOST_BYTES) {
     const { done, value } = await reader.read();
     if (done) break;
-    if (!(value instanceof Uint8Array)) throw new TypeError("a piece of the response's body is no Uint8Array");
+    // Not by `instanceof`: it may be of another realm.
+    if (!ArrayBuffer.isView(value)) throw new TypeError("a piece of the response's body is no Uint8Array");
     parts.push(value);
-    length += value.length;
+    length += value.byteLength;
   }
   // Whoever reads the response is told if its source fails.
   if (length > MOST_BYTES) reader?.cancel().catch(() => {});
@@ -150,13 +166,14 @@ function replay(value: unknown, once: Once): Response {
 const NO_RESPONSE = "what is kept is no response, so something else stored it";
 
 function isKept(value: unknown): value is Kept {
-  const { status, type, body }: Partial<Record<keyof Kept, unknown>> = Object(value);
+  const { status, type, headers = [], body }: Partial<Record<keyof Kept, unknown>> = Object(value);
   const isStatus = typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599;
-  return isStatus && (type === null || typeof type === "string") && typeof body === "string";
+  return isStatus && (type === null || typeof type === "string") && Array.isArray(headers) && typeof body === "string";
 }
 
-function again({ status, type, body, isBinary }: Kept): Response {
-  const headers = new Headers({ "idempotent-replayed": "true" });
+function again({ status, type, headers: kept = [], body, isBinary }: Kept): Response {
+  const headers = new Headers(kept.map(([name, value]): [string, string] => [name, value]));
+  headers.set("idempotent-replayed", "true");
   if (type !== null) headers.set("content-type", type);
   const bytes = isBinary ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0)) : new TextEncoder().encode(body);
   return new Response(WITHOUT_BODY.includes(status) ? null : bytes, { status, headers });

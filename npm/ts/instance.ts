@@ -5,7 +5,7 @@ import { onAbort, type Signals, throwIfAborted } from "./abort.js";
 import { drive, type Driver, type Host } from "./driver.js";
 import { EdgelockError, InternalError } from "./errors.js";
 import type { Failure } from "./failure.js";
-import { toError } from "./make-error.js";
+import { aborted, toError } from "./make-error.js";
 import type { Raw, RawSteps } from "./raw.js";
 
 /**
@@ -42,7 +42,7 @@ export class Instance {
     try {
       this.raw = instantiate(load(), (exports) => this.#guard(exports));
     } catch (error) {
-      throw new InternalError("this host does not run the wasm module", error);
+      throw new InternalError("this host does not run the wasm module", error, "no_wasm");
     }
   }
 
@@ -68,7 +68,7 @@ export class Instance {
    * is the call of a `lock`, a failure that does not say which lock it is of names that.
    */
   async drive<T>(begin: () => RawSteps<T>, host: Host, signals: Signals = [], lock?: string): Promise<T> {
-    throwIfAborted(signals);
+    throwIfAborted(signals, lock);
     const { driver, outcome } = drive(this, this.call(begin), host);
     const stop = onAbort(signals, () => driver.cancel(signals.find((signal) => signal?.aborted)?.reason));
     this.#driven.add(driver);
@@ -77,7 +77,7 @@ export class Instance {
       return await outcome;
     } catch (error) {
       const isReason = signals.some((signal) => signal?.aborted && signal.reason === error);
-      throw isReason ? error : translated(error, lock);
+      throw isReason ? aborted(error, driver.wasSent, lock) : translated(error, lock);
     } finally {
       stop();
       this.#driven.delete(driver);
@@ -120,10 +120,10 @@ export class Revivable<T> {
   readonly #make: () => T;
   #made: { readonly instance: Instance; readonly value: T } | undefined;
 
-  constructor(make: () => T) {
+  constructor(make: () => T, atOnce = true) {
     this.#make = make;
     // Throws at once if the arguments are invalid.
-    this.get();
+    if (atOnce) this.get();
   }
 
   get(): { readonly instance: Instance; readonly value: T } {

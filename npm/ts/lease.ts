@@ -1,6 +1,6 @@
 // A lock that is held, until a deadline.
 import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
-import { abortSignal, limit, milliseconds, type Names, options as known } from "./check.js";
+import { abortSignal, limit, milliseconds, type Names, options as known, work as checkWork } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import type { Host } from "./driver.js";
 import { Ending } from "./ending.js";
@@ -24,6 +24,8 @@ interface Kept {
   isOn: boolean;
   /** Stops it, if its work does not do that itself. */
   readonly stop: () => void;
+  /** Goes on without its work, for this reason. */
+  abandon?: (reason: unknown) => void;
   /** Settled when it has ended in the module too, a moment after it was stopped. */
   ended: Promise<void> | undefined;
 }
@@ -34,7 +36,7 @@ interface Kept {
  * A lease ends by {@link Lease.release} or {@link Lease.commit}, at its deadline, or when it is
  * lost. `await using` releases it at the end of its block. `using` without `await` does so too, in
  * the background, which in a Worker needs `waitUntil`. If a lease is merely forgotten, the ttl
- * frees the lock.
+ * frees the lock, and a host with `waitUntil` waits for that.
  *
  * Calls may overlap, but only one `exec`, `commit` or `release` may be under way at a time: a
  * second one gets a `BusyError`. Once a release or a commit was sent, only another one of these two
@@ -64,6 +66,10 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#hasDeadline = !isResumed;
     const left = () => (this.#hasDeadline && this.#endings === 0 ? this.#left : undefined);
     this.#ending = new Ending(key, left, () => this.#kept?.stop());
+    this.#ending.outlive(host, (reason) => {
+      this.#kept?.abandon?.(reason);
+      this.giveBack();
+    });
   }
 
   /** @internal */
@@ -172,6 +178,12 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#finish((raw) => raw.commit(rawCommands), signalOf(options, "a call"));
   }
 
+  /** @internal As {@link Lease.commit}. The reply to a command that failed is its error. */
+  async commitEach(commands: readonly Command[]): Promise<Reply[]> {
+    const rawCommands = toRaw(commands);
+    return this.#finish((raw) => raw.commitEach(rawCommands));
+  }
+
   /** @internal Gives the lock back by a commit of the module's own. */
   async store(commit: (lease: RawLease) => RawSteps<void>): Promise<void> {
     await this.#finish(commit);
@@ -201,6 +213,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * called.
    */
   async run<T>(work: (lease: this) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
+    checkWork(work);
     const { maxHold, signal } = known(options, KEEP, KEPT);
     const maxHoldMs = limit(maxHold, "maxHold");
     abortSignal(signal, "signal");
@@ -212,7 +225,8 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#hasDeadline = true;
       this.#ending.watch();
       try {
-        outcome = { value: await this.#stoppable(work, signal) };
+        const gone = new Promise<never>((_, reject) => (kept.abandon = reject));
+        outcome = { value: await Promise.race([this.#ending.stoppable(() => work(this), signal), gone]) };
       } catch (error) {
         outcome = { error };
       }
@@ -236,8 +250,9 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#ending.come(why instanceof EdgelockError ? () => why : released);
     // If the release got lost, it goes on in the background.
     this.giveBack();
-    // If the work failed, its error is thrown, whatever the state of the lock.
-    if (outcome !== undefined && "error" in outcome) throw outcome.error;
+    // If the work failed, its error is thrown, whatever the state of the lock. But what the lease's
+    // own signal told it knows nothing of its writes.
+    if (outcome !== undefined && "error" in outcome) throw failure && outcome.error === this.#ending.reason ? failure.error : outcome.error;
     if (failure !== undefined || outcome === undefined) throw failure?.error;
     return outcome.value;
   }
@@ -251,8 +266,8 @@ export class Lease implements Disposable, AsyncDisposable {
    * lock is given back, as {@link Lease.run} does, and the reason is `max_hold_exceeded`.
    *
    * A resumed lease is renewed at once. This throws the reason if the lease is known to be over,
-   * and `busy` if it is already being kept. The renewals stop if their host is stopped, as
-   * a Worker is with the response.
+   * and `busy` if it is already being kept. The renewals stop if their host is stopped. A
+   * Worker goes on with them if the client has `waitUntil`.
    */
   keepAlive(options: KeepAliveOptions = {}): StopKeeping {
     const { signal, maxHold: longest } = known(options, KEEP, KEPT);
@@ -286,24 +301,6 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#ending.come(error instanceof EdgelockError ? () => error : released);
     });
     return Object.assign(stop, { [DISPOSE]: stop }) as unknown as StopKeeping;
-  }
-
-  /**
-   * Runs `work`, and aborts the lease's signal when `signal` is aborted. What the work returns
-   * after that is not used.
-   */
-  async #stoppable<T>(work: (lease: this) => T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (signal === undefined) return work(this);
-    if (signal.aborted) throw signal.reason;
-    const tell = () => this.#ending.stopWork(signal.reason);
-    signal.addEventListener("abort", tell, { once: true });
-    try {
-      const value = await work(this);
-      if (signal.aborted) throw signal.reason;
-      return value;
-    } finally {
-      signal.removeEventListener("abort", tell);
-    }
   }
 
   /**
@@ -402,6 +399,8 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   #leave(givesBack = false): void {
+    // The module forgets it.
+    this.#fence = this.fence;
     this.#held.leave(givesBack);
     this.#ending.come(released);
     this.#held.forget();

@@ -1,8 +1,9 @@
 // The items of all names, and the callers that wait for each name.
-import { onAbort, throwIfAborted } from "./abort.js";
-import { heldBehind, unavailable } from "./make-error.js";
+import { onAbort, type Signals } from "./abort.js";
+import { aborted, heldBehind, unavailable } from "./make-error.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./check.js";
+import { inBackground } from "./driver.js";
 import { Acquisition, type Home, type Lock } from "./lock.js";
 
 /** A turn, its line, and the lock to drive it with. */
@@ -25,6 +26,8 @@ export class Lines<Item, Answer> {
   readonly #bound: Bound;
   readonly #work: (driven: Driven<Item, Answer>) => Promise<void>;
   readonly #late: Answer | undefined;
+  /** How many wait for the answers to their items. */
+  #callers = 0;
 
   /**
    * `work` drives a turn to its end. An item whose time is over is answered by `late`, whatever
@@ -40,10 +43,14 @@ export class Lines<Item, Answer> {
    * The outcome of `item` under the name of `lock`. Its turn must begin before `giveUp`, unless
    * `signal` removes it before.
    */
-  async submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
+  submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     const { home } = lock;
+    // If it is next to drive, those behind it need it; if not, it leaves once its wait is over.
+    return inBackground(this.#submit(home, item, bytes, giveUp, [...home.signals, signal]), home);
+  }
+
+  async #submit(home: Home, item: Item, bytes: number, giveUp: number, signals: Signals): Promise<Answer> {
     const { key, line: name } = home;
-    const signals = [home.signal, signal];
     let isCalled = false;
     let wake = () => {};
     const entry: Entry<Item, Answer> = {
@@ -55,8 +62,10 @@ export class Lines<Item, Answer> {
       },
     };
     const line = this.#line(name, key);
-    if (!line.isIdle && line.waiting >= this.#bound.waiting) throw heldBehind(key, line.waiting, home.ttl, home.wait);
+    const isFull = line.waiting >= this.#bound.waiting || this.#callers >= 10 * this.#bound.waiting;
+    if (!line.isIdle && isFull) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
+    this.#callers++;
     const deafen = onAbort(signals, entry.call);
     const { look } = pace(home);
     try {
@@ -64,7 +73,8 @@ export class Lines<Item, Answer> {
       for (let signs = -1, quiet = 0, hasWaited = false; ; hasWaited = true) {
         line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
-        throwIfAborted(signals);
+        const over = signals.find((signal) => signal?.aborted);
+        if (over) throw aborted(over.reason, line.ahead(entry) < 0, key);
         const left = Math.max(giveUp - performance.now(), 0);
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
@@ -89,6 +99,7 @@ export class Lines<Item, Answer> {
         isCalled = false;
       }
     } finally {
+      this.#callers--;
       deafen();
       line.leave(entry);
       if (line.isIdle) this.#forget(name, line);
@@ -112,10 +123,7 @@ export class Lines<Item, Answer> {
         driven.lock.free();
       })
       .then(() => handOn(line));
-    // It goes on after its caller is gone, unless the host says that it is too late for that.
-    try {
-      home.waitUntil?.(done);
-    } catch {}
+    void inBackground(done, home);
   }
 
   #line(name: string, key: string): Gather<Item, Answer> {

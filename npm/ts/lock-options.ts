@@ -14,7 +14,8 @@ export interface LockOptions {
   /**
    * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000. Zero
    * means try once. It bounds when requests are sent, not when they are answered, so a short wait
-   * still gets a free lock.
+   * still gets a free lock. Behind 10,000 other waiters nobody waits, nor beside 10,000 of the same
+   * process or isolate, whatever they wait for: the error is `held` at once.
    */
   readonly wait?: number | undefined;
   /**

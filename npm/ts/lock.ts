@@ -1,8 +1,8 @@
 // A name that can be locked.
-import { type CallOptions, signalOf } from "./abort.js";
-import { text } from "./check.js";
+import { type CallOptions, type Signals, signalOf } from "./abort.js";
+import { text, work as checkWork } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import type { Host } from "./driver.js";
+import { type Host, inBackground } from "./driver.js";
 import type { LockEvent } from "./event.js";
 import { type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
@@ -15,7 +15,7 @@ export interface Maker extends Host {
   readonly hasTurns: boolean;
   readonly requestTimeout: number;
   readonly tell: (event: LockEvent) => void;
-  readonly read: (reads: readonly Command[]) => Promise<Reply[]>;
+  readonly readEach: (reads: readonly Command[]) => Promise<Reply[]>;
   /** The same lock with other options. */
   readonly again: (options: LockOptions) => Lock;
 }
@@ -30,14 +30,17 @@ export interface Home extends Maker {
   readonly line: string;
   readonly ttl: number;
   readonly wait: number;
-  readonly signal: AbortSignal | undefined;
+  /** Each of these says that the caller no longer waits. */
+  readonly signals: Signals;
   readonly waitsForReplicas: boolean;
   /**
    * The same lock for a shared turn: it waits this long, and ignores the signals of its callers.
    */
   readonly patient: (wait: number) => Lock;
   /** Throws if these could not be sent with an acquisition. */
-  readonly check: (reads: RawCommands) => void;
+  readonly checkReads: (reads: RawCommands) => void;
+  /** Throws if these could not be run by its lease. */
+  readonly checkWrites: (writes: RawCommands) => void;
 }
 
 /**
@@ -94,10 +97,11 @@ export class Lock {
       line: waitForReplicas ? `${this.#key}\n${waitForReplicas.count} ${waitForReplicas.within}` : this.#key,
       ttl,
       wait,
-      signal,
+      signals: [signal, this.#maker.signal],
       waitsForReplicas: waitForReplicas !== undefined,
-      patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }),
-      check: (reads) => instance.call(() => lock.checkReads(reads)),
+      patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }).#forOthers(),
+      checkReads: (reads) => instance.call(() => lock.checkReads(reads)),
+      checkWrites: (writes) => instance.call(() => lock.checkWrites(writes)),
     };
   }
 
@@ -107,8 +111,7 @@ export class Lock {
    * {@link Lock.acquire} with a `wait` of 0 and its {@link HeldError}.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
-    const { instance, value } = await this.#wait((lock) => lock.tryAcquire(), options);
-    return value && this.#lease({ instance, value });
+    return this.#wait((lock) => lock.tryAcquire(), options, (lease, of) => lease && this.#lease(lease, of));
   }
 
   /**
@@ -118,9 +121,7 @@ export class Lock {
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock) => lock.tryAcquireAndRead(commands), options);
-    const [lease, replies] = value;
-    return [lease && this.#lease({ instance, value: lease }), replies];
+    return this.#wait((lock) => lock.tryAcquireAndRead(commands), options, ([lease, replies], of) => [lease && this.#lease(lease, of), replies]);
   }
 
   /**
@@ -128,7 +129,7 @@ export class Lock {
    * {@link HeldError}, and leaves the queue as with the `signal`.
    */
   async acquire(options: CallOptions = {}): Promise<Lease> {
-    return this.#lease(await this.#wait((lock) => lock.acquire(), options));
+    return this.#wait((lock) => lock.acquire(), options, (lease, of) => this.#lease(lease, of));
   }
 
   /**
@@ -137,21 +138,19 @@ export class Lock {
    */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
-    const { instance, value } = await this.#wait((lock) => lock.acquireAndRead(commands), options);
-    const [lease, replies] = value;
-    return [this.#lease({ instance, value: lease }), replies];
+    return this.#wait((lock) => lock.acquireAndRead(commands), options, ([lease, replies], of) => [this.#lease(lease, of), replies]);
   }
 
   /**
-   * @internal As {@link Lock.acquireAndRead}. `reads` is called before each request that may take
-   * the lock. A later call with the same acquisition takes over what this call had.
+   * @internal As {@link Lock.acquireAndRead}. The reply to a read that failed is its error. `reads`
+   * is called before each request that may take the lock. A later call with the same acquisition
+   * takes over what this call had.
    */
   async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
     // Items that arrive in the same moment must be in the first request.
     await undefined;
-    const { instance, value } = await this.#wait((lock) => lock.acquireAs(acquisition.raw, () => toRaw(reads())));
-    const [lease, replies] = value;
-    return [this.#lease({ instance, value: lease }), replies];
+    const acquire = (lock: RawLock) => lock.acquireAs(acquisition.raw, () => toRaw(reads()));
+    return this.#wait(acquire, {}, ([lease, replies], of) => [this.#lease(lease, of), replies]);
   }
 
   /**
@@ -168,6 +167,7 @@ export class Lock {
    * then given back. This rejects with the reason, or with what the work throws.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
+    checkWork(work);
     const lease = await this.acquire(options);
     return lease.run(work, { maxHold: this.#options.maxHold, signal: options.signal });
   }
@@ -177,7 +177,7 @@ export class Lock {
    * anything, acquire.
    */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
-    const { value } = await this.#wait((lock) => lock.inspect(), options);
+    const value = await this.#wait((lock) => lock.inspect(), options, (value) => value);
     // Anyone with the token can release the lock, so no log should show it by accident.
     for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
     return { holder: value.holders[0] ?? null, ...value };
@@ -188,7 +188,7 @@ export class Lock {
    * next call. For operators.
    */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#wait((lock) => lock.forceRelease(), options)).value;
+    return this.#wait((lock) => lock.forceRelease(), options, (value) => value);
   }
 
   /**
@@ -214,16 +214,20 @@ export class Lock {
     instance.call(() => lock.free());
   }
 
-  #lease({ instance, value }: { readonly instance: Instance; readonly value: RawLease }): Lease {
-    return Lease.of(this.name, this.#key, instance, value, this.#maker);
+  /** The same for what goes on when its caller is gone. */
+  #forOthers(): Lock {
+    return new Lock(this.name, this.#key, this.#raw, this.#options, { ...this.#maker, signal: undefined });
   }
 
-  async #wait<T>(
-    call: (lock: RawLock) => RawSteps<T>,
-    options: CallOptions = {},
-  ): Promise<{ instance: Instance; value: T }> {
-    const signals = [this.#options.signal, signalOf(options, "a call")];
+  #lease(raw: RawLease, instance: Instance): Lease {
+    return Lease.of(this.name, this.#key, instance, raw, this.#maker);
+  }
+
+  /** What `take` makes of the outcome of `call`. */
+  async #wait<T, Taken>(call: (lock: RawLock) => RawSteps<T>, options: CallOptions, take: (value: T, of: Instance) => Taken): Promise<Taken> {
+    const signals = [this.#options.signal, this.#maker.signal, signalOf(options, "a call")];
     const { instance, value: lock } = this.#raw.get();
-    return { instance, value: await instance.drive(() => call(lock), this.#maker, signals, this.#key) };
+    const outcome = instance.drive(() => call(lock), this.#maker, signals, this.#key);
+    return inBackground(outcome.then((value) => take(value, instance)), this.#maker);
   }
 }

@@ -4,6 +4,7 @@ import {
   BadResponseError,
   BusyError,
   CommandFailedError,
+  EdgelockError,
   EntropyUnavailableError,
   FingerprintMismatchError,
   HeldError,
@@ -30,7 +31,7 @@ export function toError(told: Failure): AnyEdgelockError {
     case "invalid_argument":
       return new InvalidArgumentError(failure);
     case "entropy_unavailable":
-      return new EntropyUnavailableError(failure);
+      return new EntropyUnavailableError(globalThis.crypto === undefined ? { ...failure, ...NO_CRYPTO } : failure);
     case "held":
       return new HeldError(failure);
     case "quarantined":
@@ -72,6 +73,9 @@ export function toError(told: Failure): AnyEdgelockError {
   }
 }
 
+/** Of Node 18, and of what is older. */
+const NO_CRYPTO = { message: "this host has no Web Crypto (globalThis.crypto), which gives the random bytes", reason: "no_crypto" } as const;
+
 /**
  * Without its `cause`, if that is of another request than its message: a call tells how a request
  * got lost that may have been executed, and not how the last one did.
@@ -103,12 +107,19 @@ export function resultUnreadable(lock: string, message: string, cause: unknown):
   return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)}: ${message}`, isOutcomeUnknown: false, lock, cause });
 }
 
+export function resultTooLarge(lock: string, bytes: number, most: number): ResultError {
+  return new ResultError({ code: "result_too_large", message: `the result of ${quoted(lock)} has ${bytes} bytes, and may have ${most}: the work was done, and it is not kept`, isOutcomeUnknown: false, lock, bytes, most });
+}
+
+/** Even a caller that does not wait should not come again at once. In milliseconds. */
+const SHORTEST = 100;
+
 /**
  * Too many callers of the same process are ahead, or for longer than the caller is willing to wait.
  */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
   const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
-  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, wait)) });
+  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, Math.max(wait, SHORTEST))) });
 }
 
 export function unavailable(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): UnavailableError {
@@ -116,9 +127,18 @@ export function unavailable(message: string, isOutcomeUnknown: boolean, lock: st
   return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause, ...about });
 }
 
-/** `error` of one of several commands, as whoever gave the one with this index sees it. */
-export function indexed(error: CommandFailedError, index: number): CommandFailedError {
-  const { message, isOutcomeUnknown, lock, command } = error;
-  const own = message.replace(/^command \d+/, `command ${index}`);
-  return new CommandFailedError({ code: "command_failed", message: own, isOutcomeUnknown, index, command, ...(lock === undefined ? {} : { lock }) });
+/**
+ * What is thrown by a call that a signal ended. The reason is thrown as it is, unless it is an
+ * error of ours that is wrong about this call: that of a lease's signal says how the lease ended,
+ * and not whether this call was executed.
+ */
+export function aborted(reason: unknown, wasSent: boolean, lock: string | undefined): unknown {
+  if (!(reason instanceof EdgelockError) || reason.isOutcomeUnknown === wasSent) return reason;
+  return unavailable(`the call was aborted ${wasSent ? "after" : "before"} it was sent: ${reason.message}`, wasSent, lock, reason);
+}
+
+/** One command of several failed, with what Redis said. */
+export function commandFailed(index: number, command: string, said: string, lock: string): CommandFailedError {
+  const message = `command ${index}, ${quoted(command)}, failed under lock ${quoted(lock)}: ${said}`;
+  return new CommandFailedError({ code: "command_failed", message, isOutcomeUnknown: false, index, command, lock });
 }

@@ -1,8 +1,9 @@
 // Work that is executed once for a key, and whose result is kept for later calls.
 import { type CallOptions, signalOf } from "./abort.js";
-import type { Host } from "./driver.js";
+import { work as checkWork } from "./check.js";
+import { type Host, inBackground } from "./driver.js";
 import type { ResultError } from "./errors.js";
-import { resultUnreadable } from "./make-error.js";
+import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
@@ -31,6 +32,10 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
    */
   readonly wait?: number | undefined;
 }
+
+const DEFAULT_BYTES = 64 * 1024;
+/** No `maxBytes` may be larger. */
+const MOST_BYTES = 256 * 1024;
 
 /** What came of work that is executed once. */
 export interface OnceOutcome<T> {
@@ -78,17 +83,26 @@ export class Once {
    * work runs, as by {@link Lock.run}. The result is kept as JSON. If the work throws, its error is
    * thrown, and nothing is kept.
    *
+   * What JSON would lose is refused: a `Map`, a `Response` and other objects that it takes for
+   * `{}`, functions, `NaN`, bytes. Return what is in them. A `Date` becomes a string.
+   *
    * If the work was done and its result is not kept, that is an error: a {@link ResultError},
    * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
    * No error has the result. If you need it all the same, let the work leave it in a variable. If
    * the error `isOutcomeUnknown`, the result may be kept: call again.
    */
-  async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
+  run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
+    return inBackground(this.#run(work, options), this.#host);
+  }
+
+  async #run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions): Promise<OnceOutcome<T>> {
+    checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    const begun = await instance.drive(() => once.begin(), this.#host, [this.#options.signal, signal], this.#lock);
+    const begun = await instance.drive(() => once.begin(), this.#host, [this.#options.signal, this.#host.signal, signal], this.#lock);
     if (typeof begun === "string") return { value: this.#read(begun) as T, replayed: true };
-    const lease = Lease.of(this.key, this.#lock, instance, begun, this.#host);
+    // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
+    const lease = Lease.of(this.key, this.#lock, instance, begun, { ...this.#host, signal: undefined });
     const execute = async () => {
       const value = await work(lease);
       const text = this.#write(value);
@@ -98,13 +112,38 @@ export class Once {
     return lease.run(execute, { maxHold: this.#options.maxHold, signal });
   }
 
+  /**
+   * Forgets what is kept, so that the next call does the work again. Returns whether a result was
+   * kept, of whichever fingerprint. Sends one request.
+   *
+   * While the work is being done nothing is forgotten, since its result would be kept behind that:
+   * this throws a {@link HeldError}, which says when to come back. If an error `isOutcomeUnknown`,
+   * the result may be forgotten or not, and a later call returns `false` if it was.
+   */
+  async forget(options: CallOptions = {}): Promise<boolean> {
+    const signal = signalOf(options, "a call");
+    const { instance, value: once } = this.#raw.get();
+    return inBackground(instance.drive(() => once.forget(), this.#host, [signal], this.#lock), this.#host);
+  }
+
   /** Work may come to nothing, for which JSON has no word. */
   #write(value: unknown): string {
+    let lost: string | undefined;
+    const keep = (_: string, part: unknown) => {
+      lost ??= lossy(part);
+      return part;
+    };
+    let text, cause;
     try {
-      return JSON.stringify(value) ?? "";
+      text = JSON.stringify(value, keep) ?? "";
     } catch (error) {
-      throw this.unreadable("it cannot be written as JSON, so it is not kept", error);
+      cause = error;
     }
+    if (lost !== undefined) throw this.unreadable(`the work was done, but JSON would lose ${lost} in it, so it is not kept`);
+    if (text === undefined) throw this.unreadable("the work was done, but it cannot be written as JSON, so it is not kept", cause);
+    // The module says so of what is shorter. It might not hold what is longer than it ever keeps.
+    if (text.length > MOST_BYTES) throw resultTooLarge(this.#lock, new TextEncoder().encode(text).length, this.#options.maxBytes ?? DEFAULT_BYTES);
+    return text;
   }
 
   #read(text: string): unknown {
@@ -120,4 +159,22 @@ export class Once {
   unreadable(why: string, cause?: unknown): ResultError {
     return resultUnreadable(this.#lock, why, cause);
   }
+}
+
+/**
+ * What JSON would make something else of, if `part` is such a thing: `{}` of most objects of a
+ * host's, `null` of some numbers, nothing of a function. That nothing is missing in an object, or
+ * `null` in an array, is no loss.
+ */
+function lossy(part: unknown): string | undefined {
+  if (typeof part === "function" || typeof part === "symbol") return `a ${typeof part}`;
+  if (typeof part === "number" && !Number.isFinite(part)) return String(part);
+  if (typeof part !== "object" || part === null || Array.isArray(part)) return undefined;
+  // Not by `instanceof`: it may be of another realm. JSON takes a boxed value for the value.
+  const kind = Object.prototype.toString.call(part).slice(8, -1);
+  if (/^(Number|String|Boolean|BigInt)$/.test(kind)) return undefined;
+  if (kind !== "Object") return `a ${kind}`;
+  const prototype = Object.getPrototypeOf(part);
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isPlain || Object.keys(part).length > 0 ? undefined : "an object without properties of its own";
 }

@@ -8,8 +8,13 @@ export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]
 /**
  * What Redis replied. Text that is not UTF-8 comes as bytes. An error occurs only inside of an
  * array, as an object.
+ *
+ * Integers are exact: a number while it is safe (`Number.isSafeInteger`), and a bigint beyond that.
+ * There is one exception, since a script gets integers as doubles: of one that is not safe the
+ * digits are known only if `INCR`, `DECR`, `INCRBY`, `DECRBY` or `HINCRBY` replies it. Of another,
+ * as `BITFIELD` may reply, only about what it is, as `{ rounded }`.
  */
-export type Reply = null | number | string | Uint8Array | { readonly error: string } | readonly Reply[];
+export type Reply = null | number | bigint | string | Uint8Array | { readonly error: string } | { readonly rounded: number } | readonly Reply[];
 
 /** The state of a lock at one instant. */
 export interface Inspection {
@@ -31,8 +36,11 @@ export interface Inspection {
   readonly free: number | null;
   /** Of a read/write lock: whether those who hold it are readers. `false` of any other lock. */
   readonly isRead: boolean;
-  /** The last fence that was issued, unless that was over a week ago. */
-  readonly fence: number | null;
+  /**
+   * The last fence that was issued, unless that was over a week ago. A bigint, beyond what a number
+   * holds, is another program's.
+   */
+  readonly fence: number | bigint | null;
   /** How many waiters are in the queue. Those that died a short while ago may be among them. */
   readonly waiters: number;
   /**
@@ -47,8 +55,11 @@ export interface Inspection {
 export interface Holder {
   /** The holder's token, or whatever another program stored. For a reentrant lock, the owner. */
   readonly token: string;
-  /** For a reentrant lock: how often the owner has taken it. Otherwise 1. */
-  readonly count: number;
+  /**
+   * For a reentrant lock: how often the owner has taken it. Otherwise 1. A bigint beyond what a
+   * number holds.
+   */
+  readonly count: number | bigint;
   /** Its time left in whole milliseconds, by Redis's clock; `null` if the lock has no expiry. */
   readonly remaining: number | null;
   /** Its label, set by the option `label`. */
@@ -131,13 +142,14 @@ export interface RawClient {
   throttle(name: string, windowMs: number): RawPaced<number | null>;
   /** Its calls come to whether the work is to be done. */
   debounce(name: string, waitMs: number, maxWaitMs?: number): RawPaced<boolean>;
-  read(reads: RawCommands, shardOf?: string): RawSteps<Reply[]>;
+  read(reads: RawCommands, shardOf: Optional<string>, tellsEach: boolean): RawSteps<Reply[]>;
 }
 
 export interface RawOnce {
   /** Comes to the lease under which the work is to be done, or to the text that is kept of it. */
   begin(): RawSteps<RawLease | string>;
   store(lease: RawLease, result: string): RawSteps<void>;
+  forget(): RawSteps<boolean>;
   free(): void;
 }
 
@@ -167,6 +179,7 @@ export interface RawLock {
   /** `reads` does not throw. */
   acquireAs(acquisition: RawAcquisition, reads: () => RawCommands): RawSteps<[RawLease, Reply[]]>;
   checkReads(reads: RawCommands): void;
+  checkWrites(writes: RawCommands): void;
   inspect(): RawSteps<Omit<Inspection, "holder">>;
   forceRelease(): RawSteps<boolean>;
   resume(token: string): RawLease;
@@ -185,6 +198,7 @@ export interface RawLease {
   downgrade(): RawSteps<void>;
   exec(commands: RawCommands): RawSteps<Reply[]>;
   commit(commands: RawCommands): RawSteps<Reply[]>;
+  commitEach(commands: RawCommands): RawSteps<Reply[]>;
   release(): RawSteps<void>;
   startKeeping(): void;
   quitKeeping(): void;

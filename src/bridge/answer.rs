@@ -102,6 +102,7 @@ impl<'a> Answer<'a> {
             message,
             retry_after: retry_after(self.response),
             may_have_run: may_have_run && !self.nothing_was_executed,
+            can_repeat: false,
             reason: wants_password.then_some(Reason::NoPassword),
         }
     }

@@ -46,8 +46,8 @@ impl Bridge {
         (post, Listening(stream))
     }
 
-    /// Whether a response with this status means that the bridge has no subscriptions at all.
-    pub(crate) const fn never_pushes(status: u16) -> bool {
+    /// Whether a response with this status suggests that the bridge has no subscriptions at all.
+    pub(crate) const fn may_never_push(status: u16) -> bool {
         matches!(status, 400 | 403..=405 | 501)
     }
 }

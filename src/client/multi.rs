@@ -75,7 +75,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let count = names.len();
         if !(1..=MAX_NAMES).contains(&count) {
             return Err(Error::invalid(format!(
-                "lock_all takes 1 to {MAX_NAMES} names, and was given {count}"
+                "names that are locked at once are 1 to {MAX_NAMES}, not {count}"
             )));
         }
         // They are few, and a sort would be a fiftieth of the client's wasm.
@@ -85,7 +85,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let at = all.partition_point(|other| other.key() < name.key());
             if all.get(at) == Some(&name) {
                 return Err(Error::invalid(format!(
-                    "lock_all was given {} twice",
+                    "{} is among the names twice",
                     Named(name.key())
                 )));
             }
@@ -95,7 +95,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let apart = |other: &&Name| !self.topology.is_together(&first, other);
         if let Some(other) = all.iter().find(apart) {
             return Err(Error::invalid(format!(
-                "{} and {} live behind different bridges of this client; give all names of lock_all one hash tag, as in {{cart:7}}:a",
+                "{} and {} live behind different bridges of this client; give all names one hash tag, as in {{cart:7}}:a",
                 Named(first.key()),
                 Named(other.key())
             )));

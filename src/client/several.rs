@@ -14,17 +14,33 @@ use crate::ttl;
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of several bridges, each with a Redis of its own; the servers know nothing of each
     /// other. A lock is held once a majority of them granted it, and stays held while a minority
-    /// fails. This is Redlock
+    /// fails. A renewal asks those again that did not grant it, so a lease that began with less
+    /// than all of them survives any minority once it was renewed twice. This is Redlock
     /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
     ///
     /// Use an odd number: four bridges tolerate no more failures than three. Each operation costs
     /// one request to each bridge, an acquisition two. Waiters poll, each time with a new token.
     /// [`crate::Lock::max_requests`] counts the requests to one bridge.
     ///
-    /// A quorum refuses what needs one Redis: [reentrant](Client::reentrant) locks,
-    /// [fair](crate::Lock::fair) locks, semaphores, read/write locks, several names at once, work
-    /// that is executed once, and commands with an operation. The data is elsewhere, and the
-    /// lease's fence protects it there.
+    /// A quorum refuses what needs one Redis, as [`Error::InvalidArgument`]:
+    ///
+    /// - the kinds [`reentrant`](Client::reentrant), [`semaphore`](Client::semaphore),
+    ///   [`read_write`](Client::read_write), [`lock_all`](Client::lock_all),
+    ///   [`once`](Client::once), [`throttle`](Client::throttle) and
+    ///   [`debounce`](Client::debounce);
+    /// - the options [`fair`](crate::Lock::fair),
+    ///   [`wait_for_replicas`](crate::Lock::wait_for_replicas) and
+    ///   [`signal_list`](crate::Lock::signal_list);
+    /// - all reads and writes: [`Client::read`], those of an acquisition, and `exec`, `commit` and
+    ///   [shared turns](crate::GroupCommit) with commands. The data is elsewhere, and the lease's
+    ///   fence protects it there.
+    ///
+    /// Each call returns once a majority has decided, and the other servers follow some
+    /// milliseconds later. Until then they have no vote for a lease that was just acquired, the old
+    /// deadline of one that was renewed, and still the lock after a release, a forced release, or
+    /// an acquisition that failed, was dropped, or saw another holder. So a lease that is acquired
+    /// right after such a call may begin with less than all votes. A process that ends at once
+    /// should let those requests end first.
     ///
     /// ```
     /// use edgelock::Bridge;

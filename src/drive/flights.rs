@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use crate::locked::locked;
 use crate::operation::{Id, Input};
-use crate::threads::SendOutsideWasm;
 use crate::transport::{Response, TransportError};
 
 pub(super) type Answer = Result<Response, TransportError>;
@@ -17,9 +16,9 @@ pub(super) type Ended = Result<u16, TransportError>;
 pub(super) type Received = Arc<Mutex<Vec<u8>>>;
 
 /// A future that an operation waits for.
-pub(super) trait Flight<O>: Future<Output = O> + SendOutsideWasm + 'static {}
+pub(super) trait Flight<O>: Future<Output = O> + Send + 'static {}
 
-impl<O, F: Future<Output = O> + SendOutsideWasm + 'static> Flight<O> for F {}
+impl<O, F: Future<Output = O> + Send + 'static> Flight<O> for F {}
 
 type Boxed<O> = Pin<Box<dyn Flight<O>>>;
 

@@ -30,7 +30,9 @@ impl Error {
             Self::EntropyUnavailable => {
                 "Acquire inside a request handler; a client may be made outside."
             }
-            Self::Held { .. } => "Come back after `retry_after`, or wait longer.",
+            Self::Held { .. } => {
+                "Come back after `retry_after`, or wait longer. Work that asks for the lock under which it runs waits for itself: use `reentrant`."
+            }
             Self::Quarantined { .. } => "Come back after `retry_after`.",
             Self::NotReplicated { .. } => {
                 "Come back once the replicas have caught up, or ask for fewer."
@@ -89,6 +91,9 @@ const fn on(reason: Reason) -> &'static str {
         }
         Reason::ForbiddenCommand => {
             "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."
+        }
+        Reason::NoScripts => {
+            "Each operation of a lock is a script, and this Redis runs none: let it have `EVAL` and `EVALSHA` (look for `rename-command` in its configuration), or use another."
         }
         Reason::NoPassword => "Give the bridge the password of its Redis; its log says more.",
         Reason::NoBridge => LOOK_AT_THE_ADDRESS,

@@ -34,6 +34,7 @@ impl Error {
                 lock: name,
                 remaining: Some(SECOND),
                 ahead: 0,
+                is_own: false,
                 label: None,
                 retry_after: SECOND,
                 requests: 1,
@@ -46,6 +47,7 @@ impl Error {
                 lock: name,
                 asked: 1,
                 acknowledged: 0,
+                can_repeat: false,
             },
             "fingerprint_mismatch" => Self::FingerprintMismatch { lock: name },
             "result_too_large" => Self::ResultTooLarge {

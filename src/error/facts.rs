@@ -32,9 +32,12 @@ impl Error {
         }
     }
 
-    /// The Redis key of the lock that the failed call was about, or the name with its prefix of the
-    /// throttle or the debounce. `None` if it was about none, as a read without a lock; if the host
-    /// gave no random bytes; and if what was invalid was made before there was a lock, as a bridge.
+    /// The Redis key of the lock that the failed call was about, with the client's prefix. Of
+    /// [several names at once](crate::Client::lock_all) it is all keys, with commas between them,
+    /// but for [`Error::Held`] the one that is held. Of a throttle or a debounce it is the name,
+    /// with the prefix. `None` if the call was about none of these, as a read without a lock; if
+    /// the host gave no random bytes; and if what was invalid was made before there was a lock, as
+    /// a bridge.
     ///
     /// ```
     /// use edgelock::Error;
@@ -85,6 +88,37 @@ impl Error {
             Self::WrongType { may_have_run, .. }
             | Self::Refused { may_have_run, .. }
             | Self::Unavailable { may_have_run, .. } => *may_have_run,
+            _ => false,
+        }
+    }
+
+    /// Whether the same call may be made again, with a chance: nothing was done, or what was done
+    /// is not done twice. Come back after [`Error::retry_after`] if that is known.
+    ///
+    /// An [`exec`](crate::Lease::exec) or a [`commit`](crate::Lease::commit) of
+    /// [unknown](Error::is_outcome_unknown) outcome is not retryable, whatever failed: read what it
+    /// changes first. An acquisition, a renewal, a release or a read of unknown outcome is.
+    ///
+    /// ```
+    /// use edgelock::Error;
+    ///
+    /// let held = Error::example("held", "sku:42").expect("a code");
+    /// assert!(held.is_retryable());
+    /// let lost = Error::example("lost", "sku:42").expect("a code");
+    /// assert!(!lost.is_retryable());
+    /// ```
+    pub const fn is_retryable(&self) -> bool {
+        if self.why().is_some() {
+            return false;
+        }
+        match self {
+            Self::Held { .. } | Self::Quarantined { .. } | Self::Busy { .. } => true,
+            Self::NotReplicated { can_repeat, .. } => *can_repeat,
+            Self::Unavailable { can_repeat, .. }
+            | Self::TimedOut { can_repeat, .. }
+            | Self::BadResponse { can_repeat, .. } => {
+                self.is_passing() && (*can_repeat || !self.is_outcome_unknown())
+            }
             _ => false,
         }
     }

@@ -6,6 +6,9 @@ use super::{BadResponse, Error};
 use crate::redact::in_one_line;
 use crate::transport::TransportError;
 
+/// When to come back to a lock that has no end.
+pub(crate) const UNENDING: Duration = Duration::from_secs(60);
+
 impl Error {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         let (lock, message) = (None, message.into());
@@ -13,8 +16,12 @@ impl Error {
     }
 
     pub(crate) const fn bad(kind: BadResponse) -> Self {
-        let (lock, source) = (None, None);
-        Self::BadResponse { lock, kind, source }
+        Self::BadResponse {
+            lock: None,
+            kind,
+            source: None,
+            can_repeat: false,
+        }
     }
 
     pub(crate) const fn unexpected(what: &'static str) -> Self {
@@ -22,7 +29,11 @@ impl Error {
     }
 
     pub(crate) const fn timed_out(after: Duration) -> Self {
-        Self::TimedOut { lock: None, after }
+        Self::TimedOut {
+            lock: None,
+            after,
+            can_repeat: false,
+        }
     }
 
     pub(crate) const fn unauthorized(message: String) -> Self {
@@ -48,8 +59,27 @@ impl Error {
             message,
             retry_after: None,
             may_have_run,
+            can_repeat: false,
             reason: None,
         }
+    }
+
+    /// What one request found. The call knows the lock.
+    pub(crate) fn held(remaining: Option<Duration>, label: Option<String>) -> Self {
+        Self::Held {
+            lock: String::new(),
+            remaining,
+            ahead: 0,
+            is_own: false,
+            label,
+            retry_after: remaining.unwrap_or(UNENDING),
+            requests: 1,
+        }
+    }
+
+    /// The call was given up, since nobody waits for it.
+    pub(crate) fn gone(may_have_run: bool) -> Self {
+        Self::unavailable("the caller is gone".to_owned(), may_have_run)
     }
 
     #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
@@ -67,6 +97,10 @@ impl Error {
             Self::WrongType { lock, .. } | Self::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
+            // Of several names, which one is held is known before.
+            Self::Held { lock, .. } if lock.is_empty() => {
+                *lock = name.unwrap_or_default().to_owned();
+            }
             Self::InvalidArgument { lock, .. }
             | Self::CommandFailed { lock, .. }
             | Self::Unauthorized { lock, .. }
@@ -75,6 +109,18 @@ impl Error {
             | Self::TimedOut { lock, .. }
             | Self::BadResponse { lock, .. } => *lock = name.map(str::to_owned),
             _ => {}
+        }
+        self
+    }
+
+    /// The same error of a call that may be made again even if it was executed, or not.
+    pub(crate) fn of_call_that(mut self, can_be_repeated: bool) -> Self {
+        if let Self::NotReplicated { can_repeat, .. }
+        | Self::Unavailable { can_repeat, .. }
+        | Self::TimedOut { can_repeat, .. }
+        | Self::BadResponse { can_repeat, .. } = &mut self
+        {
+            *can_repeat = can_be_repeated;
         }
         self
     }
@@ -89,9 +135,11 @@ impl Error {
         }
     }
 
-    /// Whether a waiter may wait until it passes.
+    /// Whether a waiter may wait until it passes. A grant may be over when it is read, or lost by a
+    /// majority before its fence was raised. The next one need not be.
     pub(crate) const fn ends(&self) -> bool {
-        self.is_passing() || matches!(self, Self::Quarantined { .. })
+        use Error::{Expired, Lost, Quarantined};
+        self.is_passing() || matches!(self, Quarantined { .. } | Expired { .. } | Lost { .. })
     }
 
     /// Whether the request was refused before any script saw it. Then it says nothing of what the
@@ -136,7 +184,11 @@ impl Error {
         {
             *text = clean(text);
         }
-        if let Self::Unauthorized { message, .. }
+        if let Self::Held {
+            label: Some(message),
+            ..
+        }
+        | Self::Unauthorized { message, .. }
         | Self::CommandFailed { message, .. }
         | Self::Refused { message, .. }
         | Self::Unavailable { message, .. } = &mut self

@@ -13,6 +13,8 @@ pub enum Reason {
     ForbiddenKey,
     /// The bridge's user of Redis may not run a command.
     ForbiddenCommand,
+    /// Redis, or what stands for it, runs no scripts.
+    NoScripts,
     /// The bridge lacks the password of its Redis.
     NoPassword,
     /// The address leads to no bridge.
@@ -28,6 +30,7 @@ impl Reason {
             Self::NeverExpires => "never_expires",
             Self::ForbiddenKey => "forbidden_key",
             Self::ForbiddenCommand => "forbidden_command",
+            Self::NoScripts => "no_scripts",
             Self::NoPassword => "no_password",
             Self::NoBridge => "no_bridge",
             Self::PathIsCommand => "path_is_command",

@@ -4,11 +4,20 @@ use std::time::Duration;
 
 use crate::redact::Named;
 
-pub(super) fn holder(label: Option<&str>) -> String {
-    label.map_or_else(
-        || "another owner".to_owned(),
-        |label| Named(label).to_string(),
-    )
+pub(super) const LOST: &str = "it ran out, was forced, or Redis forgot it";
+pub(super) const NOT_KEPT: &str = "the work was done, and it is not kept";
+pub(super) const OR_BESIDE: &str =
+    ", or one that begins with it in braces, holds something else: data, or a lock of another kind";
+
+/// `is_own` if the client itself has a lease of the lock: it may wait for itself.
+pub(super) fn holder(label: Option<&str>, is_own: bool) -> String {
+    let label = label.map(|label| Named(label).to_string());
+    match (label, is_own) {
+        (None, false) => "another owner".to_owned(),
+        (Some(label), false) => label,
+        (None, true) => "another lease of this client".to_owned(),
+        (Some(label), true) => format!("{label}, another lease of this client"),
+    }
 }
 
 pub(super) fn left(remaining: Option<Duration>) -> String {

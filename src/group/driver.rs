@@ -51,6 +51,16 @@ impl<I, A> Driver<I, A> {
         self.with(|line, number| line.decide(number, place));
     }
 
+    /// As [`Gather::decided`].
+    pub(super) fn decided(&self) {
+        self.with(|line, number| line.decided(number));
+    }
+
+    /// As [`Gather::deciding`].
+    pub(super) fn deciding(&self) -> Option<usize> {
+        self.with(|line, number| line.deciding(number)).flatten()
+    }
+
     /// As [`Gather::commit`].
     pub(super) fn commit(&self, proof: &Token) -> bool {
         let sent = self.with(|line, number| line.commit(number, proof.clone()));

@@ -45,6 +45,13 @@ pub(super) struct Bound {
     pub(super) waiting: usize,
 }
 
+impl Bound {
+    /// How many callers of all names may wait for their answers.
+    pub(super) const fn callers(self) -> usize {
+        self.waiting.saturating_mul(10)
+    }
+}
+
 /// A turn to drive.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Drive<P> {
@@ -136,6 +143,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             shows_within: Duration::ZERO,
             entries,
             asked_for: Vec::new(),
+            deciding: None,
             commit: None,
             has_begun: false,
         });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::gather::{Bound, Gather};
 use super::slot::Slot;
@@ -21,6 +22,8 @@ pub(super) struct Lines<I, A>(Mutex<State<I, A>>);
 struct State<I, A> {
     by_name: BTreeMap<String, Line<I, A>>,
     numbers: u64,
+    /// How many wait for the answers to their items.
+    callers: usize,
 }
 
 struct Line<I, A> {
@@ -44,6 +47,7 @@ impl<I, A> Lines<I, A> {
         Self(Mutex::new(State {
             by_name: BTreeMap::new(),
             numbers: 0,
+            callers: 0,
         }))
     }
 
@@ -90,26 +94,40 @@ impl<I, A> Lines<I, A> {
         bound: Bound,
     ) -> Result<u64, usize> {
         let mut state = locked(&self.0);
-        let numbers = state.numbers;
-        let line = match state.by_name.get_mut(name) {
-            Some(line) if line.callers.waiting() >= bound.waiting => {
-                return Err(line.callers.waiting());
+        let State {
+            by_name,
+            numbers,
+            callers,
+        } = &mut *state;
+        if let Some(line) = by_name.get(name) {
+            let waiting = line.callers.waiting();
+            if waiting >= bound.waiting || *callers >= bound.callers() {
+                return Err(waiting);
             }
-            Some(line) => line,
-            None => (state.by_name.entry(name.to_owned())).or_insert_with(|| Line::behind(numbers)),
-        };
+        }
+        *callers += 1;
+        let line = by_name.entry(name.to_owned());
+        let line = line.or_insert_with(|| Line::behind(*numbers));
         Ok(line.callers.arrive(item, bytes, slot.clone()))
+    }
+
+    /// One who [arrived](Lines::arrive) waits no more.
+    pub(super) fn leave(&self) {
+        locked(&self.0).callers -= 1;
     }
 }
 
 /// It has waited for its whole wait behind others of its own process, or too many wait.
 pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
+    /// Even a caller that does not wait should not come again at once.
+    const SHORTEST: Duration = Duration::from_millis(100);
     Error::Held {
         lock: lock.key().to_owned(),
         remaining: Some(lock.lasts()),
         ahead: ahead as u64,
+        is_own: false,
         label: None,
-        retry_after: lock.longest_wait().min(lock.lasts()),
+        retry_after: lock.longest_wait().max(SHORTEST).min(lock.lasts()),
         requests: 0,
     }
 }

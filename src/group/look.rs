@@ -5,16 +5,17 @@
 //! recently. Otherwise it waits for a quarter of the time that the last one took, and takes along
 //! the items that come meanwhile.
 
+mod drive;
+
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::gather::Bound;
-use super::habits::Habits;
 use super::lines::held;
 use super::pace::Pace;
-use super::reads::{Pending, Reads};
-use super::section::{Peek, Section};
+use super::reads::Pending;
 use super::slot::Slot;
 use crate::error::Error;
 use crate::lock::Lock;
@@ -23,14 +24,21 @@ use crate::runtime::{Instant, Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
 
+pub(super) use drive::drive;
+
 /// The pause before the first look of a name was answered.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// For one name. Only behind a bridge that became slow are there as many at once.
 const MOST_UNDER_WAY: usize = 8;
 
-/// The items to look at, by name. Nothing is kept of a name without items.
-pub(super) struct Looks<I, A>(Mutex<BTreeMap<String, Gathering<I, A>>>);
+/// The items to look at.
+pub(super) struct Looks<I, A> {
+    /// Nothing is kept of a name without items.
+    by_name: Mutex<BTreeMap<String, Gathering<I, A>>>,
+    /// How many wait for the answers to their items.
+    callers: AtomicUsize,
+}
 
 struct Gathering<I, A> {
     waiting: Vec<Waiting<I, A>>,
@@ -68,7 +76,10 @@ pub(super) struct Look<I, A> {
 
 impl<I, A> Looks<I, A> {
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(BTreeMap::new()))
+        Self {
+            by_name: Mutex::new(BTreeMap::new()),
+            callers: AtomicUsize::new(0),
+        }
     }
 
     /// How many names have items.
@@ -96,7 +107,7 @@ impl<I, A> Looks<I, A> {
             }
             let nap = match place.step(is_late, bound) {
                 Step::Send(look) => {
-                    runtime.spawn(begin(look, lock.clone()));
+                    runtime.spawn(begin(look, lock.clone().for_others()));
                     longest
                 }
                 Step::Pause(pause) => pause,
@@ -112,7 +123,7 @@ impl<I, A> Looks<I, A> {
     }
 
     fn state(&self) -> MutexGuard<'_, BTreeMap<String, Gathering<I, A>>> {
-        locked(&self.0)
+        locked(&self.by_name)
     }
 
     /// Lets the first waiting caller find out what it must do.
@@ -190,9 +201,11 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         let mut state = looks.state();
         // An item that finds nobody does not wait.
         let found = state.get(lock.key()).map(|found| found.waiting.len());
-        if let Some(waiting) = found.filter(|waiting| *waiting >= bound.waiting) {
+        let is_full = looks.callers.load(Relaxed) >= bound.callers();
+        if let Some(waiting) = found.filter(|waiting| is_full || *waiting >= bound.waiting) {
             return Err(held(lock, waiting));
         }
+        looks.callers.fetch_add(1, Relaxed);
         let gathering = state.entry(lock.key().to_owned());
         let gathering = gathering.or_insert_with(|| Gathering::new(lock.runtime().now()));
         gathering.waiting.push(Waiting {
@@ -243,6 +256,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
 
 impl<I, A, T: Transport, R: Runtime> Drop for Place<'_, I, A, T, R> {
     fn drop(&mut self) {
+        self.looks.callers.fetch_sub(1, Relaxed);
         let now = self.lock.runtime().now();
         let was_first = self.looks.with(self.lock.key(), |gathering| {
             gathering.under_way.retain(|until| now < *until);
@@ -274,27 +288,4 @@ impl<I, A> Drop for Look<I, A> {
             waiting.slot.put(Ok(None));
         }
     }
-}
-
-/// Reads for all items of `look` in one request, and tells each its result.
-pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    peek: Peek<S>,
-    mut look: Look<S::Item, S::Answer>,
-    lock: &Lock<T, R>,
-    habits: &Habits,
-) {
-    let asked_at = lock.runtime().now();
-    let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
-    let found = lock.read(&reads.commands).await;
-    look.took = Some(lock.runtime().now().since(asked_at));
-    let mut answered = 0;
-    for (place, waiting) in look.items.iter().enumerate() {
-        // Whatever went wrong, the turn will show whether it still does.
-        let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
-        let seen = replies.and_then(|replies| peek(section, &waiting.item.item, &replies));
-        answered += usize::from(seen.is_some());
-        waiting.slot.put(Ok(seen));
-    }
-    habits.learn(lock.key(), 2 * answered <= look.items.len());
 }

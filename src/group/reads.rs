@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
 use crate::error::Error;
+use crate::resp;
 
 /// An item, with what decides who answers it.
 pub(super) struct Pending<I> {
@@ -89,17 +90,43 @@ impl Reads {
         self.places.retain(|_| has.next() == Some(&true));
     }
 
+    /// Whether the replies ahead of one item's own left no room for them in the answer.
+    pub(super) fn lacks_room(&self, item: usize, replies: &[Reply]) -> bool {
+        let mut own = self.places[item].iter().map(|place| replies.get(*place));
+        own.any(|reply| reply.is_some_and(resp::lacks_room))
+    }
+
     /// The replies to one item's reads.
     pub(super) fn replies(&self, item: usize, replies: &[Reply]) -> Result<Vec<Reply>, Error> {
         let found = self.places[item].iter().map(|place| replies.get(*place));
         let found: Option<Vec<Reply>> = found.map(|reply| reply.cloned()).collect();
-        found.ok_or(Error::unexpected("a reply to each read is missing"))
+        let found = found.ok_or(Error::unexpected("a reply to each read is missing"))?;
+        let commands = self.places[item].iter().map(|place| &self.commands[*place]);
+        failed(commands, &found).map_or(Ok(found), Err)
     }
+}
 
-    /// Which of an item's reads is the one at `place`.
-    pub(super) fn has(&self, item: usize, place: usize) -> Option<usize> {
-        self.places[item].iter().position(|has| *has == place)
-    }
+/// The error of the first of one item's commands that failed, by the replies to all of them.
+pub(super) fn failed<'a>(
+    mut commands: impl Iterator<Item = &'a Command>,
+    replies: &[Reply],
+) -> Option<Error> {
+    let (index, message) = replies.iter().enumerate().find_map(|(index, reply)| {
+        let message = match reply {
+            Reply::Error(message) => Some(message),
+            _ => None,
+        };
+        message.map(|message| (index, message.clone()))
+    })?;
+    let name = commands
+        .nth(index)
+        .and_then(|command| command.args().first());
+    Some(Error::CommandFailed {
+        lock: None,
+        index,
+        command: name.cloned().unwrap_or_default(),
+        message,
+    })
 }
 
 /// How many bytes `commands` add to a request, at most, unless JSON must escape many of their
@@ -141,7 +168,18 @@ mod tests {
         );
         assert_eq!(reads.replies(2, &replies), Ok(vec![Reply::Int(3)]));
         assert!(reads.replies(2, &replies[..3]).is_err());
-        assert_eq!((reads.has(1, 2), reads.has(0, 2)), (Some(1), None));
+        let failing = [
+            Reply::Int(0),
+            Reply::Nil,
+            Reply::Error("ERR no".into()),
+            Reply::Nil,
+        ];
+        assert!(reads.replies(0, &failing).is_ok());
+        let error = reads.replies(1, &failing).unwrap_err();
+        assert!(
+            matches!(error, Error::CommandFailed { index: 1, .. }),
+            "{error}"
+        );
     }
 
     #[test]

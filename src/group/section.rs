@@ -1,19 +1,18 @@
 //! The part that a user writes: what becomes of items under the lock, or without it.
 
 use crate::command::{Command, Reply};
-use crate::threads::{SendOutsideWasm, SyncOutsideWasm};
 
 /// What is read for an item, and how the items of a turn are decided. No method may wait.
 ///
 /// All reads of a turn are made before its first item is decided. So if a decision changes what a
 /// later item depends on, carry it along in [`Section::State`]: how much is left, who has had how
 /// many.
-pub trait Section: SendOutsideWasm + SyncOutsideWasm + 'static {
+pub trait Section: Send + Sync + 'static {
     /// What a caller brings.
-    type Item: SendOutsideWasm + SyncOutsideWasm;
+    type Item: Send + Sync;
 
     /// What the caller gets. A refusal is an answer too.
-    type Answer: SendOutsideWasm;
+    type Answer: Send;
 
     /// What the items of one turn share. Each turn starts with the default.
     type State: Default;

@@ -47,7 +47,7 @@ impl<I, A> Lines<I, A> {
                 // Whatever the outcome of its commit, nobody needs that lease any more. Dropping it
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
-                runtime.spawn(begin(driver, lock.clone().wait_timeout(left)));
+                runtime.spawn(begin(driver, lock.clone().for_others().wait_timeout(left)));
             }
             let ahead = ticket.ahead();
             if let (Some(ahead), Duration::ZERO) = (ahead, left) {
@@ -135,6 +135,7 @@ impl<'a, I, A> Ticket<'a, I, A> {
 
 impl<I, A> Drop for Ticket<'_, I, A> {
     fn drop(&mut self) {
+        self.lines.leave();
         let next = (self.lines).with(self.name, |line| line.leave(self.number));
         if let Some(slot) = next.flatten() {
             slot.call();

@@ -1,14 +1,18 @@
 //! One turn of the lock, for all items in it.
 
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::decided::Decided;
 use super::driver::Driver;
 use super::gather::Bound;
 use super::habits::Habits;
 use super::pace::Pace;
 use super::reads::{Pending, Reads, bytes};
 use super::section::{Decision, Section};
-use crate::command::{Command, Reply};
+use crate::command::Reply;
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::lease::Lease;
@@ -55,10 +59,10 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         }
         reads.commands.clone()
     };
-    let outcome = lock.acquire_as(&turn.acquisition, asked).await;
+    let outcome = lock.acquire_for_each(&turn.acquisition, asked).await;
     let (lease, replies) = match outcome {
         Ok(granted) => granted,
-        Err(error) => return fail(turn, &mut reads, &error),
+        Err(error) => return fail(turn, reads.items(), &error),
     };
     // A driver that was passed over while it waited must not even decide. Dropping the lease gives
     // it back.
@@ -66,16 +70,24 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let mut of_turn = has.iter();
     items.retain(|_| of_turn.next() == Some(&true));
     reads.retain(&has);
-    if items.is_empty() {
-        // All have left.
+    // All have left, or the one for which there was room.
+    if items.is_empty() || !has[0] && reads.lacks_room(0, &replies) {
+        turn.put_back(|_| false);
         release(turn, lease).await;
         return;
     }
-    let decided = decide(section, turn, &items, &lease, &reads, &replies, bound.bytes);
+    let under = Under {
+        lease: &lease,
+        reads: &reads,
+        replies: &replies,
+        max_bytes: bound.bytes,
+        ttl: lock.lasts(),
+    };
+    let mut decided = decide(section, turn, &items, &under);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
     turn.put_back(|place| place < count);
-    let mut answers = decided.answers;
+    let mut answers = std::mem::take(&mut decided.answers);
     let behind = answers.split_off(decided.first_write.min(count));
     // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
@@ -86,13 +98,11 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         if !turn.commit(lease.token()) {
             return;
         }
-        let outcome = lease.commit(&decided.writes).await;
-        turn.end(committed(
-            behind,
-            &decided.owners,
-            decided.first_write,
-            outcome,
-        ))
+        let outcome = lease.commit_each(&decided.writes).await;
+        turn.end(match outcome {
+            Ok(replies) => decided.committed(behind, replies),
+            Err(error) => behind.iter().map(|_| Err(error.clone())).collect(),
+        })
     };
     observe(lock, count, waiting, begun_at);
 }
@@ -106,32 +116,55 @@ async fn release<I, A, T: Transport, R: Runtime>(turn: &Driver<I, A>, lease: Lea
     turn.end(Vec::new())
 }
 
-/// The decisions, up to the item with which the writes became too many for a request.
-struct Decided<A> {
-    answers: Vec<Result<A, Error>>,
-    writes: Vec<Command>,
-    /// Which item each write belongs to. The writes behind these belong to the turn.
-    owners: Vec<usize>,
-    /// The first item whose answer depends on a write.
-    first_write: usize,
-}
-
-impl<A> Decided<A> {
-    /// How many items have writes.
-    fn writers(&self) -> usize {
-        self.owners.chunk_by(|left, right| left == right).count()
-    }
-}
-
+/// Decides the items in order, until their writes are too many for a request, the replies to their
+/// reads were too many for an answer, or a quarter of the ttl is left. An item is never a reason
+/// not to decide the others: if its decision panics, or its writes are too large for a turn with
+/// others, the others are decided again as if it was not there, since it may have changed what they
+/// share.
 fn decide<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     items: &[Arc<Pending<S::Item>>],
-    lease: &Lease<T, R>,
-    reads: &Reads,
-    replies: &[Reply],
-    max_bytes: usize,
+    under: &Under<'_, T, R>,
 ) -> Decided<S::Answer> {
+    let mut refused = BTreeSet::new();
+    let mut count = items.len();
+    loop {
+        let items = &items[..count];
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            decide_all(section, turn, items, under, &refused)
+        }));
+        match decided {
+            Ok(Ok(decided)) => return decided,
+            Ok(Err(too_large)) => count = too_large,
+            // A panic of the section's `end` is nobody's.
+            Err(panic) => match turn.deciding() {
+                Some(place) if refused.insert(place) => {}
+                _ => resume_unwind(panic),
+            },
+        }
+    }
+}
+
+/// What the items of a turn are decided with.
+struct Under<'a, T: Transport, R: Runtime> {
+    lease: &'a Lease<T, R>,
+    reads: &'a Reads,
+    replies: &'a [Reply],
+    max_bytes: usize,
+    ttl: Duration,
+}
+
+/// # Errors
+/// The place of an item whose writes are too large for this turn.
+fn decide_all<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    items: &[Arc<Pending<S::Item>>],
+    under: &Under<'_, T, R>,
+    refused: &BTreeSet<usize>,
+) -> Result<Decided<S::Answer>, usize> {
+    let lease = under.lease;
     let mut shared = S::State::default();
     let mut decided = Decided {
         answers: Vec::new(),
@@ -141,25 +174,33 @@ fn decide<S: Section, T: Transport, R: Runtime>(
     };
     let mut written = 0;
     for (place, asked) in items.iter().enumerate() {
+        let is_late = lease.remaining() < under.ttl / 4;
+        let lacks_room = under.reads.lacks_room(place, under.replies);
         // An item that is too large for any turn has one to itself.
-        if place > 0 && written >= max_bytes {
+        if place > 0 && (written >= under.max_bytes || is_late || lacks_room) {
             break;
         }
         turn.decide(place);
         let found = match asked.begin() {
-            true => reads.replies(place, replies),
+            _ if refused.contains(&place) => Err(panicked()),
+            true => under.reads.replies(place, under.replies),
             // Nobody receives this error.
-            false => Err(Error::Released {
-                lock: String::new(),
-            }),
+            false => Err(panicked()),
         };
-        let answer = found.and_then(|replies| {
-            match section.decide(&asked.item, &replies, &mut shared, lease.fence()) {
-                Decision::Leave(answer) => Ok(answer),
-                Decision::Write(writes, answer) => {
-                    // Invalid writes of one item must not fail the others.
-                    lease.check_writes(&writes)?;
-                    written += bytes(&writes);
+        let decision =
+            found.map(|replies| section.decide(&asked.item, &replies, &mut shared, lease.fence()));
+        let answer = match decision {
+            Err(error) => Err(error),
+            Ok(Decision::Leave(answer)) => Ok(answer),
+            Ok(Decision::Write(writes, answer)) => match lease.check_writes(&writes) {
+                // Invalid writes of one item must not fail the others.
+                Err(error) => Err(error),
+                Ok(()) => {
+                    let own = bytes(&writes);
+                    if place > 0 && own > under.max_bytes {
+                        return Err(place);
+                    }
+                    written += own;
                     if !writes.is_empty() {
                         decided.first_write = decided.first_write.min(place);
                     }
@@ -167,16 +208,21 @@ fn decide<S: Section, T: Transport, R: Runtime>(
                     decided.writes.extend(writes);
                     Ok(answer)
                 }
-            }
-        });
+            },
+        };
         decided.answers.push(answer);
     }
+    turn.decided();
     let end = section.end(shared);
     if !end.is_empty() {
         decided.first_write = 0;
         decided.writes.extend(end);
     }
-    decided
+    Ok(decided)
+}
+
+fn panicked() -> Error {
+    Error::unavailable("the decision of this item panicked".into(), false)
 }
 
 /// Nothing could be read.
@@ -184,29 +230,15 @@ fn decide<S: Section, T: Transport, R: Runtime>(
 /// - Each item that the turn began with gets the reason.
 /// - If the driver's wait is over, only the driver gets it: the others have waits of their own.
 /// - If the replies are too large together, the items have smaller turns.
-/// - If one read failed, only the items with that read get it, also those that came later. The
-///   others are decided next.
-fn fail<I, A>(turn: &Driver<Pending<I>, A>, reads: &mut Reads, error: &Error) {
+fn fail<I, A>(turn: &Driver<Pending<I>, A>, asked: usize, error: &Error) {
     if let Error::Held { .. } = error {
         turn.put_back_others();
     }
-    if error.code() == "too_large" && turn.shrink(reads.items()) {
+    if error.code() == "too_large" && turn.shrink(asked) {
         turn.end(Vec::new());
         return;
     }
-    let Error::CommandFailed { index, .. } = error else {
-        return turn.fail(&undecided(error));
-    };
-    let Some(has) = turn.begin() else { return };
-    reads.retain(&has);
-    let of_item = |item| {
-        reads
-            .has(item, *index)
-            .map(|index| of_command(error, index))
-    };
-    let told = (0..reads.items()).filter_map(of_item).map(Err).collect();
-    turn.put_back(|item| of_item(item).is_some());
-    turn.end(told);
+    turn.fail(&undecided(error));
 }
 
 /// Before a turn has the lock, an unknown outcome is about the lock only. Nothing was done for its
@@ -217,55 +249,6 @@ fn undecided(error: &Error) -> Error {
     }
     let message = error.clone().of_lock(None).to_string();
     Error::unavailable(message, false).of_lock(error.lock())
-}
-
-/// The `error` of a command of a turn, as the item sees it to which the command with this index
-/// belongs.
-fn of_command(error: &Error, of_item: usize) -> Error {
-    let mut error = error.clone();
-    if let Error::CommandFailed { index, .. } = &mut error {
-        *index = of_item;
-    }
-    error
-}
-
-/// The outcomes of the items whose answers depend on the commit; `first` is the first of them.
-fn committed<A>(
-    answers: Vec<Result<A, Error>>,
-    owners: &[usize],
-    first: usize,
-    outcome: Result<Vec<Reply>, Error>,
-) -> Vec<Result<A, Error>> {
-    let Err(error) = outcome else {
-        return answers;
-    };
-    let Error::CommandFailed {
-        index,
-        command,
-        message,
-        ..
-    } = &error
-    else {
-        return answers.iter().map(|_| Err(error.clone())).collect();
-    };
-    let Some(&failed) = owners.get(*index) else {
-        let what = format!("{command}, written for all items of the turn, failed: {message}");
-        let told = Error::unavailable(what, true).of_lock(error.lock());
-        return answers.iter().map(|_| Err(told.clone())).collect();
-    };
-    // All commands were executed, but the error names only the first that failed.
-    let before = owners.iter().take_while(|owner| **owner < failed).count();
-    let numbered = answers.into_iter().enumerate();
-    numbered
-        .map(|(at, answer)| match (first + at).cmp(&failed) {
-            std::cmp::Ordering::Less => answer,
-            std::cmp::Ordering::Equal => Err(of_command(&error, index - before)),
-            std::cmp::Ordering::Greater => {
-                let what = "a command for another item of the same turn failed";
-                Err(Error::unavailable(what.into(), true).of_lock(error.lock()))
-            }
-        })
-        .collect()
 }
 
 fn observe<T: Transport, R: Runtime>(

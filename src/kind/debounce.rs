@@ -9,4 +9,4 @@ pub(crate) static ARRIVE: Script = Script::of(&[WAITING, part!("debounce/arrive.
 /// Goes through, or was overtaken.
 pub(crate) static SETTLE: Script = Script::of(&[WAITING, part!("debounce/settle.lua")]);
 /// Gives up a call that may arrive yet.
-pub(crate) static LEAVE: Script = Script::of(&[part!("debounce/leave.lua")]);
+pub(crate) static LEAVE: Script = Script::of(&[WAITING, part!("debounce/leave.lua")]);

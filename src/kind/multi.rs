@@ -8,12 +8,14 @@ use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, HEARING, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE, RECEIPT,
-    RELEASE, REMOVE_WAITER, RENEW, RESP,
+    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, HEARING, JOIN, KEYS, LOST, PROLONG, QUEUE, RECEIPT,
+    RECORD, RELEASE, RENEW, RESP, TOLD,
 };
 use crate::name::Name;
 
+const LOOK_AT_ALL: &str = part!("multi/look.lua");
 const NAMES: &str = part!("multi/names.lua");
+const VERSIONS: &str = part!("multi/version.lua");
 const NOTIFY: &str = part!("multi/notify.lua");
 const LEAVE: &str = part!("multi/leave.lua");
 const LOST_ALL: &str = part!("multi/lost.lua");
@@ -25,12 +27,12 @@ const FORCE_RELEASE: &str = part!("multi/force_release.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, JOIN, HEARING, HAND_OVER, NAMES, ACQUIRE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, EXTEND_ALL, RENEW]),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, ACQUIRED, ANOTHER, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LOST_ALL, RELEASE]),
-        abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, NOTIFY, LEAVE, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, HOLD, NAMES, INSPECT]),
-        force_release: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, HEARING, HAND_OVER, NAMES, FORCE_RELEASE]),
+        acquire: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, HEARING, HAND_OVER, EXTEND, EXTEND_ALL, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LOST_ALL, EXTEND_ALL, RENEW]),
+        release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, ACQUIRED, ANOTHER, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LOST_ALL, RELEASE]),
+        abandon: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LEAVE, ABANDON]),
+        inspect: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, QUEUE, TOLD, INSPECT]),
+        force_release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, FORCE_RELEASE]),
     },
     signalling: None,
     keys,
@@ -45,11 +47,14 @@ pub(super) static ROW: Row = Row {
     },
 };
 
-/// Those of each other name, and what marks their end, as `names.lua` has them.
+/// Those of each other name, and what marks their end, as `look.lua` has them.
 fn keys(name: &Name, id: &str) -> Vec<String> {
     let of_one = |name: &Name| {
-        let companions = ["fence", "queue", "alive"].map(|suffix| name.companion(suffix));
-        [vec![name.key().to_owned()], companions.into()].concat()
+        [
+            name.key().to_owned(),
+            name.companion("fence"),
+            name.companion("queue"),
+        ]
     };
     let others = name.others().iter().flat_map(of_one);
     others.chain([name.companion_of("gone", id)]).collect()

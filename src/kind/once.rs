@@ -5,26 +5,31 @@
 //! result, which all can have at once, so all are told.
 
 use super::lua::{Script, Scripts, part};
-use super::mutex::{ACQUIRE, INSPECTING, RENEWING, STORAGE};
+use super::mutex::{ACQUIRE, EXTEND, INSPECTING, STORAGE};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HOLD, JOIN, KEYS, LOST, PROLONG, QUEUE,
-    RECEIPT, RELEASE, REMOVE_WAITER, RESP, VACANT,
+    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, JOIN, KEYS, LOOK, LOST, PROLONG,
+    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, VERSION,
 };
 use crate::name::Name;
 
 const KEPT: &str = part!("once/kept.lua");
+const LIFE: &str = part!("once/life.lua");
 const TELL: &str = part!("once/tell.lua");
+
+/// Forgets the result.
+pub(crate) static FORGET: Script =
+    Script::of(&[KEYS, LOOK, RECORD, VERSION, part!("once/forget.lua")]);
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, HOLD, REMOVE_WAITER, QUEUE, PROLONG, JOIN, KEPT, ACQUIRE]),
-        renew: Script::of(RENEWING),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, HOLD, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
-        abandon: Script::of(&[KEYS, REMOVE_WAITER, STORAGE, TELL, VACANT, ABANDON]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, KEPT, LIFE, EXTEND, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, RESP, RECEIPT, LOST, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW]),
+        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
+        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, TELL, ABANDON]),
         inspect: Script::of(INSPECTING),
-        force_release: Script::of(&[KEYS, TELL, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, LOOK, RECORD, STORAGE, TELL, FORCE_RELEASE]),
     },
     signalling: None,
     keys: |name, _| vec![kept(name)],

@@ -4,44 +4,24 @@
 use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, JOIN, KEYS, LISTED,
-    LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMOVE_WAITER, RENEW, RESP,
+    ABANDON, ACQUIRED, ANOTHER, CLEAN, CLOCK, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, HOLDERS,
+    JOIN, KEYS, LOOK, LOST, PROLONG, QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, TOLD,
+    VERSION,
 };
 
+const READERS: &str = part!("read_write/keys.lua");
 const STORAGE: &str = part!("read_write/storage.lua");
-const CLEAN: &str = part!("read_write/clean.lua");
-const READ: &str = part!("read_write/read.lua");
 const GRANT: &str = part!("read_write/grant.lua");
-const FULL: &str = part!("read_write/full.lua");
 const IN_THE_WAY: &str = part!("read_write/in_the_way.lua");
 const AHEAD: &str = part!("read_write/ahead.lua");
-const EXTEND: &str = part!("read_write/extend.lua");
 const LEAVE: &str = part!("read_write/leave.lua");
-const EMPTY: &str = part!("read_write/empty.lua");
 const ACQUIRE: &str = part!("read_write/acquire.lua");
 const DOWNGRADE: &str = part!("read_write/downgrade.lua");
 const INSPECT: &str = part!("read_write/inspect.lua");
 
+#[rustfmt::skip]
 pub(super) static WRITER: Row = row(
-    Some(Script::of(&[
-        KEYS,
-        LOST,
-        FENCE,
-        PROLONG,
-        REMOVE_WAITER,
-        QUEUE,
-        STORAGE,
-        CLEAN,
-        ACQUIRED,
-        ANOTHER,
-        READ,
-        GRANT,
-        EXTEND,
-        FULL,
-        HEARING,
-        HAND_ON,
-        DOWNGRADE,
-    ])),
+    Some(Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, LOST, FENCE, PROLONG, TAKE, QUEUE, READERS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, GRANT, HEARING, HAND_ON, DOWNGRADE])),
     None,
 );
 
@@ -56,15 +36,15 @@ pub(super) static READER: Row = row(
 const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {
         scripts: Scripts {
-            acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, REMOVE_WAITER, QUEUE, JOIN, STORAGE, CLEAN, ACQUIRED, READ, GRANT, FULL, IN_THE_WAY, AHEAD, EXTEND, HAD, ACQUIRE]),
-            renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, EXTEND, RENEW]),
-            release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, ACQUIRED, ANOTHER, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
-            abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
-            inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, LISTED, INSPECT]),
-            force_release: Script::of(&[KEYS, FENCE, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, READ, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
+            acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, READERS, HOLDERS, STORAGE, CLEAN, ACQUIRED, GRANT, IN_THE_WAY, AHEAD, HAD, ACQUIRE]),
+            renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, TAKE, READERS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, GRANT, RENEW]),
+            release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, TAKE, QUEUE, READERS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, GRANT, LEAVE, HEARING, HAND_ON, RELEASE]),
+            abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, TAKE, QUEUE, READERS, HOLDERS, STORAGE, CLEAN, GRANT, LEAVE, HEARING, HAND_ON, ABANDON]),
+            inspect: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, QUEUE, TOLD, READERS, HOLDERS, INSPECT]),
+            force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, TAKE, QUEUE, READERS, HOLDERS, STORAGE, CLEAN, GRANT, LEAVE, HEARING, HAND_ON, FORCE_RELEASE]),
         },
         signalling: None,
-        keys: |name, _| vec![name.companion("readers"), name.companion("holds")],
+        keys: |name, _| vec![name.companion("holds"), name.companion("readers")],
         waking: Waking::HandOver,
         raise: None,
         downgrade,

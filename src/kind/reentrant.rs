@@ -3,30 +3,30 @@
 use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ALONE, ANOTHER, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOST, PROLONG, RECEIPT, RELEASE,
-    REMOVE_WAITER, RENEW, RESP, VACANT,
+    ABANDON, ALONE, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOOK, LOST, PROLONG,
+    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD, VERSION,
 };
 use crate::name::Name;
 
 const STORAGE: &str = part!("reentrant/storage.lua");
 const CLEAN: &str = part!("reentrant/clean.lua");
+const ACQUIRED: &str = part!("reentrant/acquired.lua");
 const EXTEND: &str = part!("reentrant/extend.lua");
 const COUNTED: &str = part!("reentrant/counted.lua");
-const OTHERS: &str = part!("reentrant/others.lua");
 const ACQUIRE: &str = part!("reentrant/acquire.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, STORAGE, OTHERS, CLEAN, EXTEND, ACQUIRE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, CLEAN, ANOTHER, EXTEND, RENEW]),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, STORAGE, CLEAN, ANOTHER, RELEASE]),
-        abandon: Script::of(&[KEYS, FENCE, REMOVE_WAITER, STORAGE, CLEAN, VACANT, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, OTHERS, COUNTED, ALONE, INSPECT]),
-        force_release: Script::of(&[KEYS, STORAGE, FORCE_RELEASE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
+        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, STORAGE, CLEAN, ACQUIRED, ANOTHER, RELEASE]),
+        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, CLEAN, ABANDON]),
+        inspect: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, QUEUE, TOLD, STORAGE, COUNTED, ALONE, INSPECT]),
+        force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, STORAGE, FORCE_RELEASE]),
     },
     signalling: None,
-    keys: |name, id| vec![name.companion("hold"), name.companion_of("entry", id), name.companion("entries")],
+    keys: |_, _| Vec::new(),
     waking: Waking::Broadcast(Name::redisson_channel),
     raise: None,
     downgrade: None,

@@ -3,26 +3,26 @@
 use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, CLEAN, EMPTY, FENCE, FORCE_RELEASE, GRANT, HAD, HAND_ON, HEARING,
-    HOLDERS, JOIN, KEYS, LEAVE, LISTED, LOST, PROLONG, QUEUE, RECEIPT, RELEASE, REMAIN,
-    REMOVE_WAITER, RENEW, RESP, SHARE, STAY,
+    ABANDON, ACQUIRED, ANOTHER, CLEAN, CLOCK, FENCE, FORCE_RELEASE, HAD, HAND_ON, HEARING, HOLDERS,
+    JOIN, KEYS, LOOK, LOST, PROLONG, QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD, VERSION,
 };
 
+const PERMITS: &str = part!("semaphore/keys.lua");
 const STORAGE: &str = part!("semaphore/storage.lua");
-const FULL: &str = part!("semaphore/full.lua");
+const EXTEND: &str = part!("semaphore/extend.lua");
 const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
-const OTHERS: &str = part!("semaphore/others.lua");
+const ACQUIRE: &str = part!("semaphore/acquire.lua");
 const INSPECT: &str = part!("semaphore/inspect.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, RESP, FENCE, PROLONG, REMOVE_WAITER, QUEUE, JOIN, STORAGE, HOLDERS, CLEAN, ACQUIRED, STAY, GRANT, REMAIN, FULL, IN_THE_WAY, OTHERS, HAD, SHARE]),
-        renew: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, REMAIN, RENEW]),
-        release: Script::of(&[KEYS, RESP, RECEIPT, LOST, FENCE, PROLONG, REMOVE_WAITER, QUEUE, STORAGE, HOLDERS, CLEAN, ACQUIRED, ANOTHER, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, RELEASE]),
-        abandon: Script::of(&[KEYS, FENCE, PROLONG, REMOVE_WAITER, QUEUE, STORAGE, HOLDERS, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, LEAVE, ABANDON]),
-        inspect: Script::of(&[KEYS, RESP, FENCE, STORAGE, HOLDERS, LISTED, OTHERS, INSPECT]),
-        force_release: Script::of(&[KEYS, FENCE, PROLONG, REMOVE_WAITER, QUEUE, STORAGE, CLEAN, STAY, GRANT, FULL, HEARING, HAND_ON, EMPTY, FORCE_RELEASE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, EXTEND, IN_THE_WAY, HAD, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
+        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, QUEUE, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, HEARING, HAND_ON, RELEASE]),
+        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, QUEUE, PERMITS, HOLDERS, STORAGE, CLEAN, HEARING, HAND_ON, ABANDON]),
+        inspect: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, QUEUE, TOLD, PERMITS, HOLDERS, STORAGE, INSPECT]),
+        force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, QUEUE, PERMITS, HOLDERS, STORAGE, CLEAN, HEARING, HAND_ON, FORCE_RELEASE]),
     },
     signalling: None,
     keys: |name, _| vec![name.companion("holds")],

@@ -1,5 +1,6 @@
 //! Acquires a lock.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use super::Lock;
@@ -8,7 +9,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::Error;
 use crate::lease::Lease;
-use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_commands};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_kind};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -146,7 +147,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command>,
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let acquire = self.acquiring_as(acquisition)?;
+        let acquire = self.acquiring_as(acquisition, false)?;
+        let asking = pin!(drive_reading(&self.host, acquire, reads));
+        Ok(self.granted(self.unless_gone(asking).await?))
+    }
+
+    /// As [`Lock::acquire_as`], but the reply to a read that failed is its error.
+    pub(crate) async fn acquire_for_each(
+        &self,
+        acquisition: &Acquisition,
+        reads: impl FnMut() -> Vec<Command>,
+    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+        let acquire = self.acquiring_as(acquisition, true)?;
         let granted = drive_reading(&self.host, acquire, reads).await?;
         Ok(self.granted(granted))
     }
@@ -200,7 +212,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
-        let checked = script::check_reads(reads).and_then(|()| check_commands(&self.kind, reads));
+        let checked = script::check_reads(reads).and_then(|()| check_kind(&self.kind, reads));
+        checked.map_err(|error| error.of_lock(Some(self.key())))
+    }
+
+    /// The same of what a lease of it would have to run.
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Error> {
+        let checked = script::check_writes(writes, &self.name);
         checked.map_err(|error| error.of_lock(Some(self.key())))
     }
 
@@ -209,14 +228,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let acquire = self.acquiring(wait, reads)?;
-        let granted = drive(&self.host, acquire).await?;
-        Ok(self.granted(granted))
+        let asking = pin!(drive(&self.host, self.acquiring(wait, reads)?));
+        Ok(self.granted(self.unless_gone(asking).await?))
     }
 
     pub(crate) fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
         let (hold, replies) = granted.into_hold();
-        (Lease::new(self.host.clone(), hold), replies)
+        (self.lease(hold), replies)
     }
 
     pub(crate) fn acquiring(
@@ -238,9 +256,17 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(TryAcquire::reading(self.new_claim()?, options, reads))
     }
 
-    pub(crate) fn acquiring_as(&self, acquisition: &Acquisition) -> Result<Acquire, Error> {
+    /// With `tells_each` a read that failed is a reply.
+    pub(crate) fn acquiring_as(
+        &self,
+        acquisition: &Acquisition,
+        tells_each: bool,
+    ) -> Result<Acquire, Error> {
         self.check()?;
-        let options = self.options_of(Some(self.wait));
+        let options = AcquireOptions {
+            tells_each,
+            ..self.options_of(Some(self.wait))
+        };
         let runtime = self.runtime();
         // Over several bridges each try has a new token.
         let claim = if self.kind.is_voted() {
@@ -263,6 +289,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_requests: self.max_requests,
             fair: self.fair,
             reads_in_any_case: false,
+            tells_each: false,
         }
     }
 

@@ -71,6 +71,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more; in
     /// a quorum three, since one try there may send three requests one after another.
     ///
+    /// Behind 10,000 other waiters nobody waits, nor beside 10,000 of the same process, whatever
+    /// they wait for: that is [`crate::Error::Held`] at once.
+    ///
     /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
     /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
     #[must_use]

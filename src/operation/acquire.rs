@@ -98,7 +98,7 @@ impl Acquire {
         let may_pass = last.as_ref().err().is_none_or(Error::ends);
         let Some(wait) = self.candidate.options.wait.filter(|_| may_pass) else {
             return Some(Err(match last {
-                Ok(found) => self.candidate.held(found.contended, None),
+                Ok(found) => self.candidate.held(cx.now, found.contended, None),
                 Err(error) => error,
             }));
         };

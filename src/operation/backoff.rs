@@ -95,6 +95,7 @@ mod tests {
             message: String::new(),
             retry_after: Some(Duration::from_secs(seconds)),
             may_have_run: false,
+            can_repeat: false,
             reason: None,
         };
         let mut backoff = Backoff::new(9, ms(2_500));

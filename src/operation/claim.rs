@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::name::Name;
+use crate::redact;
 use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Call, Subject};
@@ -46,8 +47,9 @@ impl Claim {
     }
 
     /// Whether `commands` may run where the lock is.
-    pub(crate) fn check_commands(&self, commands: &[Command]) -> Result<(), Error> {
-        check_commands(&self.kind, commands)
+    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
+        check_kind(&self.kind, commands)?;
+        script::check_writes(commands, &self.name)
     }
 
     /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as
@@ -64,6 +66,17 @@ impl Claim {
     /// What has `call` executed where the lock lives.
     pub(crate) fn ask<O: QuorumOutcome>(&self, call: Arc<Call>, limit: TimeLimit) -> Ask<O> {
         Ask::new(&self.topology, call, &self.session, limit)
+    }
+
+    /// `replies` in which errors have neither the token nor a credential.
+    pub(crate) fn quoted(&self, mut replies: Vec<Reply>) -> Vec<Reply> {
+        for reply in &mut replies {
+            if let Reply::Error(text) = reply {
+                let text_only = redact::without(self.token.expose(), text);
+                *text = self.topology.quote(&text_only);
+            }
+        }
+        replies
     }
 
     /// Whether nobody else goes on with it.
@@ -107,12 +120,12 @@ pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<
     kind.is_voted().then(|| ttl.max(topology.quarantine))
 }
 
-/// Whether `commands` may run where a lock of this kind is.
-pub(crate) fn check_commands(kind: &Kind, commands: &[Command]) -> Result<(), Error> {
-    if !commands.is_empty() {
-        kind.check_commands()?;
+/// Whether a lock of this kind has these commands run, if there are any.
+pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Error> {
+    if commands.is_empty() {
+        return Ok(());
     }
-    script::check_size(commands)
+    kind.check_commands()
 }
 
 /// Gives back what nobody uses any more, unless somebody else goes on with it. Best effort: the

@@ -5,11 +5,14 @@
 //!                                     ▲                    │
 //!                                     └──── too early ─────┘
 //! ```
+//!
+//! If it asks too early by more than clocks drift, Redis's was set back. Then its own counts.
 
 use std::time::Duration;
 
 use super::{Ask, Cx, Id, Input, Operation, PacedCall};
 use crate::error::Error;
+use crate::runtime::Instant;
 use crate::script::{Arrived, Call, Settled};
 
 /// More than drifting clocks come to. A host that ends each timer at once must not ask without end.
@@ -19,6 +22,9 @@ const MOST_EARLY: u32 = 10;
 pub(crate) struct Settle {
     call: PacedCall,
     phase: Phase,
+    /// How long it was told to wait, and until when that is by this host's clock.
+    time: Duration,
+    until: Instant,
     /// How often it asked before its time.
     early: u32,
 }
@@ -35,6 +41,8 @@ impl Settle {
         let arriving = call.ask(Call::arrive(name, token, wait, max_wait));
         Self {
             phase: Phase::Arriving(arriving),
+            time: Duration::ZERO,
+            until: Instant::from_origin(Duration::ZERO),
             early: 0,
             call,
         }
@@ -42,6 +50,14 @@ impl Settle {
 
     fn wait(&mut self, cx: &mut Cx<'_>, time: Duration) {
         self.phase = Phase::Waiting(cx.wake_in(time));
+    }
+
+    fn settle(&mut self, cx: &mut Cx<'_>, is_over: bool) {
+        let PacedCall { name, token, .. } = &self.call;
+        let mut ask = self.call.ask(Call::settle(name, token, is_over));
+        let settled = ask.on(cx, Input::Started);
+        debug_assert!(settled.is_none(), "nothing was answered yet");
+        self.phase = Phase::Settling(ask);
     }
 
     /// Only then may a request of it arrive that nobody counts on.
@@ -57,7 +73,14 @@ impl Settle {
             Settled::Early(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
             Settled::Early(left) => {
                 self.early += 1;
-                self.wait(cx, left);
+                let own = self.until.since(cx.now);
+                // By how much two clocks drift apart.
+                let drift = self.time / 50 + Duration::from_millis(2);
+                match own.is_zero() && left > drift {
+                    // Redis's clock was set back.
+                    true => self.settle(cx, true),
+                    false => self.wait(cx, left.min(own.max(drift))),
+                }
                 None
             }
         }
@@ -73,6 +96,7 @@ impl Operation for Settle {
                 let arrived = ask.on(cx, input)?;
                 match arrived.outcome {
                     Ok(Arrived(time)) => {
+                        (self.time, self.until) = (time, cx.now + time);
                         self.wait(cx, time);
                         None
                     }
@@ -85,11 +109,7 @@ impl Operation for Settle {
                 }
             }
             (Phase::Waiting(timer), Input::Woken(id)) if *timer == id => {
-                let PacedCall { name, token, .. } = &self.call;
-                let mut ask = self.call.ask(Call::settle(name, token));
-                let settled = ask.on(cx, Input::Started);
-                debug_assert!(settled.is_none(), "nothing was answered yet");
-                self.phase = Phase::Settling(ask);
+                self.settle(cx, false);
                 None
             }
             (Phase::Waiting(_), _) => None,

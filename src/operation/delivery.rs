@@ -178,7 +178,7 @@ impl Delivery {
         waited: Reply,
         nonce: &str,
     ) -> Result<AnyOutcome, Error> {
-        let reply = script::verdict(reply, nonce)?;
+        let reply = script::verdict(reply, nonce)?.telling_each(self.call.tells_each());
         if let Some(replicas) = self.call.replicas().filter(|_| reply.is_yes()) {
             replicas.check(waited)?;
         }
@@ -283,6 +283,7 @@ fn unanswered(error: TransportError, timeout: Duration) -> Error {
             lock: None,
             kind: BadResponse::Truncated,
             source: Some(why),
+            can_repeat: false,
         },
     }
 }

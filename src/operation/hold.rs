@@ -1,21 +1,24 @@
 //! A hold on a lock, as far as its own process knows of it: what the operations of one lease share.
 
 mod checks;
+mod known;
 mod phase;
 mod terms;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
+use crate::holds::Holds;
 use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{Call, Renewed, Write};
 use crate::token::Token;
+use crate::watchers::Watchers;
 use phase::State;
 
 pub(crate) use phase::Why;
@@ -30,21 +33,26 @@ pub(crate) struct Hold {
     terms: Terms,
     /// It was a writer's, and is a reader's now.
     is_downgraded: AtomicBool,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// They are told when it ends, and when a write of it ends.
+    pub(crate) watchers: Watchers,
 }
 
 impl Hold {
     /// Without a deadline it is that of a resumed lease.
-    pub(crate) const fn new(claim: Claim, terms: Terms, deadline: Option<Instant>) -> Self {
-        Self {
+    pub(crate) fn new(claim: Claim, terms: Terms, deadline: Option<Instant>) -> Self {
+        let hold = Self {
             claim,
             terms,
             is_downgraded: AtomicBool::new(false),
-            state: Mutex::new(State::new(deadline)),
-        }
+            state: Arc::new(Mutex::new(State::new(deadline))),
+            watchers: Watchers::none(),
+        };
+        hold.for_each_name(Holds::enter);
+        hold
     }
 
-    /// 0 as long as it is not known.
+    /// By which the scripts recognise it; 0 as long as it is not known.
     pub(crate) fn fence(&self) -> u64 {
         self.terms.fence()
     }
@@ -56,7 +64,7 @@ impl Hold {
     /// It is over here, and goes on where its token is resumed.
     pub(crate) fn leave(&self) {
         self.claim.use_up();
-        self.state().end(Why::Released);
+        self.end(Why::Released);
     }
 
     /// As [`Hold::leave`], while others may have calls of it under way.
@@ -64,6 +72,7 @@ impl Hold {
         self.check_own(host, now)?;
         let handed = self.state().hand_over();
         handed.map_err(|why| self.error(why))?;
+        self.watchers.tell();
         Ok(self.claim.token.clone())
     }
 
@@ -87,7 +96,7 @@ impl Hold {
             // A release without commands ends any hold of the token.
             fence: match commands {
                 [] => 0,
-                _ => self.known_fence(),
+                _ => self.fence(),
             },
             commands,
         };
@@ -114,6 +123,15 @@ impl Hold {
         self.state().standing()
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over()
+    }
+
+    /// No write of it is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state().is_idle()
+    }
+
     pub(super) fn is_held(&self) -> bool {
         self.state().is_held()
     }
@@ -133,17 +151,8 @@ impl Hold {
         self.terms.ttl().unwrap_or(self.claim.ttl)
     }
 
-    /// The fence by which the scripts recognise the hold; 0 if they cannot. Each server of a quorum
-    /// had its own before the vote was over.
-    pub(super) fn known_fence(&self) -> u64 {
-        match self.claim.kind.is_voted() {
-            true => 0,
-            false => self.terms.fence(),
-        }
-    }
-
     /// Why it is not known what became of the last write, if it is not.
-    pub(super) fn unknown(&self, now: Instant) -> Option<Error> {
+    pub(crate) fn unknown(&self, now: Instant) -> Option<Error> {
         let unknown = self.state().unknown(now);
         unknown.map(|error| error.of_lock(Some(self.claim.name.shown())))
     }
@@ -174,13 +183,16 @@ impl Hold {
     ) -> Result<Vec<Reply>, Error> {
         let lost = || self.error(Why::Lost);
         let told = outcome.and_then(|replies| replies.ok_or_else(lost));
-        self.state().settle(writing, cx.now, told)
+        let told = self.state().settle(writing, cx.now, told);
+        self.watchers.tell();
+        told
     }
 
     /// Nobody waits for a write any more.
     pub(super) fn forsake(&self, now: Instant, writing: Writing) {
         let lock = self.claim.name.shown();
         self.state().forsake(writing, now, lock);
+        self.watchers.tell();
     }
 
     /// It was renewed from `renewed_at` on, by what the script said, or for what it was told.
@@ -248,8 +260,9 @@ impl Hold {
     }
 
     /// It is over for good, unless it was before.
-    pub(super) fn end(&self, why: Why) {
+    pub(crate) fn end(&self, why: Why) {
         self.state().end(why);
+        self.watchers.tell();
     }
 
     /// Another goes on with its acquisition.

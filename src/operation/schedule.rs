@@ -123,8 +123,9 @@ impl Schedule {
         } else {
             0
         };
-        let pause = usual.min(at_expiry);
-        Some(pause.min(left))
+        // A name that is kept for this waiter is then handed on.
+        let kept = found.kept.map_or(Duration::MAX, |kept| kept.max(apart));
+        Some(usual.min(at_expiry).min(kept).min(left))
     }
 
     /// How long to pause before asking again after a request that got lost with `error`; `None` if

@@ -14,7 +14,7 @@ use super::hold::{Aim, Hold, LAST, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::script::{self, Call, Renewed};
+use crate::script::{self, Call, Renewal, Renewed};
 use crate::ttl;
 
 pub(crate) struct Write {
@@ -40,7 +40,8 @@ enum Aimed {
     /// As a renewal; from then on the lease is a reader's.
     Downgrade,
     Exec(Vec<Command>),
-    Commit(Vec<Command>),
+    /// Whether a command that failed is a reply, and not the error of all.
+    Commit(Vec<Command>, bool),
     Release,
 }
 
@@ -51,6 +52,7 @@ struct Term {
     told: Option<Duration>,
     is_for_once: bool,
     is_downgrade: bool,
+    renewal: Renewal,
 }
 
 impl Write {
@@ -74,7 +76,13 @@ impl Write {
 
     /// Runs commands, and gives the lock back.
     pub(crate) const fn commit(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Commit(commands))
+        Self::new(hold, Aimed::Commit(commands, false))
+    }
+
+    /// As [`Write::commit`]. A command that failed does not fail the others: its reply is the
+    /// error.
+    pub(crate) const fn commit_each(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
+        Self::new(hold, Aimed::Commit(commands, true))
     }
 
     pub(crate) const fn release(hold: Arc<Hold>) -> Self {
@@ -124,7 +132,7 @@ impl Write {
                 Ok((self.going_on(call, limit, term), None))
             }
             Aimed::Exec(commands) => {
-                claim.check_commands(commands)?;
+                claim.check_writes(commands)?;
                 let limit = hold.check_held(cx)?;
                 let aim = Aim {
                     has_commands: !commands.is_empty(),
@@ -134,8 +142,8 @@ impl Write {
                 let phase = self.renewing(None, limit, commands, writing.number);
                 Ok((phase, Some(writing)))
             }
-            Aimed::Commit(commands) => {
-                claim.check_commands(commands)?;
+            Aimed::Commit(commands, tells_each) => {
+                claim.check_writes(commands)?;
                 let limit = hold.check_last_write(cx)?;
                 let aim = Aim {
                     has_commands: !commands.is_empty(),
@@ -144,10 +152,11 @@ impl Write {
                 let writing = hold.begin(cx, aim)?;
                 let call = hold.release(writing.number, commands);
                 let call = call.replicated(claim.replicas.as_ref());
+                let call = call.telling_each(*tells_each);
                 Ok((Phase::Ending(claim.ask(call.into(), limit)), Some(writing)))
             }
             Aimed::Release => {
-                hold.check_last()?;
+                hold.check_last(cx.now)?;
                 let aim = Aim {
                     has_commands: false,
                     is_last: true,
@@ -169,7 +178,7 @@ impl Write {
         let term = self.term(ttl, false);
         let (ttl, write) = (self.ttl(term), self.number(commands, number));
         let subject = self.hold.claim.subject();
-        let call = Call::renew(subject, ttl, term.told.is_some(), &write);
+        let call = Call::renew(subject, ttl, term.told.is_some(), &write, term.renewal);
         self.going_on(call, limit, term)
     }
 
@@ -178,6 +187,7 @@ impl Write {
             told: ttl.or_else(|| self.hold.known_ttl()),
             is_for_once: ttl.is_some(),
             is_downgrade,
+            renewal: self.hold.number_renewal(),
         }
     }
 
@@ -189,7 +199,7 @@ impl Write {
         script::Write {
             session: &self.hold.claim.session,
             number,
-            fence: self.hold.known_fence(),
+            fence: self.hold.fence(),
             commands,
         }
     }
@@ -216,8 +226,10 @@ impl Write {
         let hold = &self.hold;
         let told = match settled.outcome {
             Ok(None) => Err(hold.miss(cx)),
+            Ok(Some(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
             Ok(Some(renewed)) => {
                 hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
+                hold.grant(term.renewal);
                 if term.is_downgrade {
                     hold.become_reader();
                 }
@@ -249,7 +261,7 @@ impl Write {
                 let writing = self.writing.take()?;
                 let told = self.hold.settle(cx, writing, settled.outcome);
                 self.hold.observe_end(cx, &told, settled.asked_at);
-                Some(told)
+                Some(told.map(|replies| self.hold.claim.quoted(replies)))
             }
             Phase::New(_) | Phase::Done => None,
         }

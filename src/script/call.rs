@@ -30,6 +30,10 @@ pub(crate) struct Call {
     pub(super) lock: Option<Name>,
     /// A repeat is answered by a receipt, and runs nothing.
     pub(super) leaves_receipt: bool,
+    /// A command that failed is a reply, and not the error of all.
+    tells_each: bool,
+    /// Another such call would do once more what this one may have done.
+    pub(super) adds_up: bool,
 }
 
 impl Call {
@@ -67,6 +71,8 @@ impl Call {
             replicas: None,
             lock: None,
             leaves_receipt: false,
+            tells_each: false,
+            adds_up: false,
         }
     }
 
@@ -96,6 +102,16 @@ impl Call {
     pub(crate) fn replicated(mut self, replicas: Option<&Replicas>) -> Self {
         self.replicas = replicas.cloned();
         self
+    }
+
+    /// A command that failed is a reply, and not the error of all.
+    pub(crate) const fn telling_each(mut self, tells_each: bool) -> Self {
+        self.tells_each = tells_each;
+        self
+    }
+
+    pub(crate) const fn tells_each(&self) -> bool {
+        self.tells_each
     }
 
     pub(crate) const fn replicas(&self) -> Option<&Replicas> {
@@ -129,8 +145,9 @@ impl Call {
         words
     }
 
-    /// `error` with what only the call knows: its lock, the name of the command that failed, and
-    /// whether a key of another type may be what its own commands stored.
+    /// `error` with what only the call knows: its lock, the name of the command that failed,
+    /// whether a key of another type may be what its own commands stored, and whether the call may
+    /// be made again.
     pub(crate) fn name_in(&self, mut error: Error) -> Error {
         if let Error::WrongType { may_have_run, .. } = &mut error {
             *may_have_run &= self.ends_behind_commands;
@@ -138,7 +155,7 @@ impl Call {
         if let Error::CommandFailed { index, command, .. } = &mut error {
             *command = self.command_name(*index).unwrap_or_default().to_owned();
         }
-        error.of_lock(self.lock())
+        error.of_call_that(!self.adds_up).of_lock(self.lock())
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {

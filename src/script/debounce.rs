@@ -38,8 +38,10 @@ impl Call {
         call.args([millis(wait), millis(max_wait)]).commands(&[])
     }
 
-    pub(crate) fn settle(name: &Name, token: &Token) -> Self {
-        Self::of_call(&SETTLE, name, STORED, token).commands(&[])
+    /// Redis's clock does not count if the call's time `is_over` by its own.
+    pub(crate) fn settle(name: &Name, token: &Token, is_over: bool) -> Self {
+        let call = Self::of_call(&SETTLE, name, STORED, token);
+        call.args([u8::from(is_over).to_string()]).commands(&[])
     }
 
     /// Gives up what [`Call::arrive`] asked for.
@@ -51,7 +53,10 @@ impl Call {
 impl Outcome for Arrived {
     fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match reply.parts() {
-            (1, [wait]) => Ok(Self(duration(wait)?)),
+            (1, [wait]) => match duration(wait)? {
+                wait if wait <= LONGEST_DEBOUNCE => Ok(Self(wait)),
+                _ => Err(SHAPE),
+            },
             _ => Err(SHAPE),
         }
     }
@@ -69,12 +74,8 @@ impl Outcome for Settled {
     }
 }
 
-/// A time that a debounce may wait for.
 fn duration(ms: &Reply) -> Result<Duration, Error> {
-    let duration = number(ms).map(Duration::from_millis);
-    duration
-        .filter(|time| *time <= LONGEST_DEBOUNCE)
-        .ok_or(SHAPE)
+    number(ms).map(Duration::from_millis).ok_or(SHAPE)
 }
 
 /// Asking again would not find it.

@@ -64,17 +64,17 @@ impl Outcome for Inspection {
             }
             _ => return Err(SHAPE),
         };
-        // '<last fence> <token> <fence> <ttl> <label>': the last four describe the present hold,
-        // or the last one.
-        let mut hold = fence.as_str().unwrap_or_default().split(' ');
+        // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
+        // one; several of them only where their holders are told apart.
+        let mut hold = fence.as_str().unwrap_or_default().split([' ', ';']);
         let last = hold.next().and_then(|last| last.parse().ok());
-        let (whose, label) = (hold.next(), hold.nth(2).and_then(label::read));
+        let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
         let holder = match holder {
             Reply::Bytes(token) => Some(Holder {
                 label: label.filter(|_| holder.as_str() == whose),
                 token: foreign(token),
                 count: number(count).ok_or(SHAPE)?,
-                remaining: duration(left.as_i64().ok_or(SHAPE)?),
+                remaining: duration(left.about().ok_or(SHAPE)?),
             }),
             _ => None,
         };
@@ -106,7 +106,7 @@ fn several_in(holders: &Reply) -> Result<Vec<Holder>, Error> {
         Some(Holder {
             token: foreign(token),
             count: 1,
-            remaining: duration(left.as_i64()?),
+            remaining: duration(left.about()?),
             label: label::read(label.as_str()?),
         })
     };

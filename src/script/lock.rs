@@ -6,7 +6,7 @@ use super::call::{Call, millis};
 use super::reads::Reads;
 use super::waiter::{Waiter, fairness};
 use crate::command::Command;
-use crate::kind::{Kind, Script};
+use crate::kind::{FORGET, Kind, Script};
 use crate::name::Name;
 use crate::token::{Session, Token};
 
@@ -32,6 +32,15 @@ pub(crate) struct Write<'a> {
     /// Of the hold in which alone it may run; 0 for any.
     pub(crate) fence: u64,
     pub(crate) commands: &'a [Command],
+}
+
+/// Which renewal of a lease this is in a quorum, so that a vote that a server gives for it counts
+/// from the next renewal on.
+#[derive(Clone, Copy)]
+pub(crate) struct Renewal {
+    pub(crate) number: u64,
+    /// The last one that a majority granted; 0 if none was.
+    pub(crate) granted: u64,
 }
 
 impl Call {
@@ -63,8 +72,23 @@ impl Call {
         ttl: Duration,
         is_told: bool,
         write: &Write<'_>,
+        renewal: Renewal,
     ) -> Self {
-        Self::renewal(&subject.kind.scripts().renew, subject, ttl, is_told, write)
+        let script = &subject.kind.scripts().renew;
+        let call = Self::renewal(script, subject, ttl, is_told, write);
+        let call = match subject.uptime {
+            Some(uptime) => call.args([
+                subject.label.to_owned(),
+                millis(uptime),
+                write.session.nonce(renewal.number),
+                match renewal.granted {
+                    0 => String::new(),
+                    granted => write.session.nonce(granted),
+                },
+            ]),
+            None => call,
+        };
+        call.commands(write.commands)
     }
 
     /// As [`Call::renew`], and makes a reader of the writer. `None` for kinds without readers.
@@ -75,7 +99,7 @@ impl Call {
         write: &Write<'_>,
     ) -> Option<Self> {
         let script = subject.kind.downgrade()?;
-        Some(Self::renewal(script, subject, ttl, is_told, write))
+        Some(Self::renewal(script, subject, ttl, is_told, write).commands(&[]))
     }
 
     fn renewal(
@@ -89,7 +113,6 @@ impl Call {
         Self::about(script, subject)
             .write(write)
             .args([millis(ttl), told.to_owned()])
-            .commands(write.commands)
     }
 
     pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
@@ -127,9 +150,24 @@ impl Call {
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
-        let script = &kind.scripts().force_release;
+        Self::of_an_operator(&kind.scripts().force_release, name, kind, session)
+    }
+
+    /// Of work that is executed once.
+    pub(crate) fn forget(name: &Name, kind: &Kind, session: &Session) -> Self {
+        Self::of_an_operator(&FORGET, name, kind, session)
+    }
+
+    fn of_an_operator(
+        script: &'static Script,
+        name: &Name,
+        kind: &Kind,
+        session: &Session,
+    ) -> Self {
         let mut call = Self::of(script, name, kind, session.as_str()).commands(&[]);
         call.leaves_receipt = true;
+        // It would meet the next holder, or the next result.
+        call.adds_up = true;
         call
     }
 
@@ -139,10 +177,9 @@ impl Call {
         let mut call = Self::new(script).keys([
             name.key().to_owned(),
             name.companion_of("receipt", id),
+            name.companion_of("gone", id),
             name.companion("fence"),
             name.companion("queue"),
-            name.companion("alive"),
-            name.companion_of("gone", id),
         ]);
         call.lock = Some(name.clone());
         call.keys.extend(kind.keys(name, id));
@@ -159,6 +196,7 @@ impl Call {
 
     fn write(mut self, write: &Write<'_>) -> Self {
         self.leaves_receipt = write.number > 0;
+        self.adds_up = !write.commands.is_empty();
         self.args([
             write.session.as_str().to_owned(),
             write.number.to_string(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::refusal::refusal;
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{BadResponse, Error};
 use crate::label;
 use crate::resp;
 
@@ -69,6 +69,8 @@ pub(crate) struct Contended {
     pub(crate) replies: Vec<Reply>,
     /// Of several names that are locked at once: the place of the one that is held, from 1.
     pub(crate) at: Option<usize>,
+    /// For how long another of them is kept free for this waiter. It should ask again then.
+    pub(crate) kept: Option<Duration>,
 }
 
 impl Outcome for Acquired {
@@ -76,17 +78,19 @@ impl Outcome for Acquired {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, [fence, results]) => Ok(Self::Granted {
                 fence: number(fence).ok_or(SHAPE)?,
-                replies: results_of(results)?,
+                replies: reply.results(results)?,
             }),
-            (0, [left, ahead, time, label, more @ ..]) if more.len() <= 2 => {
-                let at = more.get(1).map(|at| number(at).ok_or(SHAPE)).transpose()?;
+            (0, [left, ahead, time, label, more @ ..]) if more.len() <= 3 => {
+                let number_at = |at| more.get(at).map(|of| number(of).ok_or(SHAPE)).transpose();
+                let (at, kept) = (number_at(1)?, number_at(2)?);
                 Ok(Self::Held(Contended {
-                    remaining: duration(left.as_i64().ok_or(SHAPE)?),
+                    remaining: duration(left.about().ok_or(SHAPE)?),
                     ahead: number(ahead).ok_or(SHAPE)?,
                     redis_us: number(time).ok_or(SHAPE)?,
                     label: label::read(label.as_str().ok_or(SHAPE)?),
                     replies: more.first().map_or_else(|| Ok(Vec::new()), results_of)?,
                     at: at.and_then(|at| at.try_into().ok()),
+                    kept: kept.map(Duration::from_millis),
                 }))
             }
             (2, [kept]) => kept_of(kept).map(Self::Kept),
@@ -112,7 +116,7 @@ fn kept_of(reply: &Reply) -> Result<String, Error> {
 impl Outcome for Vec<Reply> {
     fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
-            (1, [results]) => results_of(results),
+            (1, [results]) => reply.results(results),
             _ => Err(SHAPE),
         }
     }
@@ -122,7 +126,7 @@ impl Outcome for Vec<Reply> {
 impl Outcome for Option<Vec<Reply>> {
     fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
-            (1, [results]) => results_of(results).map(Some),
+            (1, [results]) => reply.results(results).map(Some),
             (0, []) => Ok(None),
             (-1, []) => Err(replaced()),
             _ => Err(SHAPE),
@@ -169,12 +173,16 @@ fn renewed_of(text: &str) -> Result<Renewed, Error> {
     })
 }
 
-/// Yes or no.
+/// Yes or no; or somebody holds the lock who must not be disturbed.
 impl Outcome for bool {
     fn read(reply: &ScriptReply) -> Result<Self, Error> {
         match (reply.verdict, reply.rest.as_slice()) {
             (1, []) => Ok(true),
             (0, []) => Ok(false),
+            (2, [left, label]) => {
+                let left = duration(left.about().ok_or(SHAPE)?);
+                Err(Error::held(left, label::read(label.as_str().ok_or(SHAPE)?)))
+            }
             _ => Err(SHAPE),
         }
     }
@@ -185,7 +193,11 @@ impl Outcome for bool {
 pub(crate) struct ScriptReply {
     verdict: i64,
     rest: Vec<Reply>,
+    tells_each: bool,
 }
+
+/// The verdict of each script that finds a record of another version. Nothing was executed.
+const UNKNOWN_VERSION: i64 = -4;
 
 pub(super) const SHAPE: Error = Error::unexpected("not the reply of this script");
 
@@ -202,20 +214,46 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Error> {
     if echo.as_str() != Some(nonce) {
         return Err(Error::unexpected("the reply to another request"));
     }
+    if verdict == UNKNOWN_VERSION {
+        let what = "the lock is stored in the form of another version of edgelock";
+        return Err(Error::refused(what.into(), false));
+    }
     rest.drain(..2);
-    Ok(ScriptReply { verdict, rest })
+    Ok(ScriptReply {
+        verdict,
+        rest,
+        tells_each: false,
+    })
 }
 
 impl ScriptReply {
+    /// Whether a command that failed is a reply, and not the error of all.
+    pub(crate) const fn telling_each(mut self, tells_each: bool) -> Self {
+        self.tells_each = tells_each;
+        self
+    }
+
     /// The verdict, and what follows the nonce.
     pub(super) const fn parts(&self) -> (i64, &[Reply]) {
         (self.verdict, self.rest.as_slice())
+    }
+
+    fn results(&self, results: &Reply) -> Result<Vec<Reply>, Error> {
+        match self.tells_each {
+            true => each_of(results),
+            false => results_of(results),
+        }
     }
 
     /// Whether the lock is the caller's, or was until now.
     pub(crate) const fn is_yes(&self) -> bool {
         self.verdict == 1
     }
+}
+
+/// The commands' replies.
+fn each_of(results: &Reply) -> Result<Vec<Reply>, Error> {
+    resp::parse(results.as_str().ok_or(SHAPE)?).ok_or(SHAPE)
 }
 
 /// The commands' replies; the first error among them is the error of all.
@@ -226,6 +264,9 @@ fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
 fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
     let replies = resp::parse(text).ok_or(SHAPE)?;
     for (index, reply) in replies.iter().enumerate() {
+        if resp::is_left_out(reply) {
+            return Err(Error::bad(BadResponse::TooLarge));
+        }
         if let Reply::Error(message) = reply {
             // The call knows the names.
             return Err(Error::CommandFailed {

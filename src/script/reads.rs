@@ -1,11 +1,24 @@
-//! Which commands may ride on an acquisition, and how large they may be.
+//! Which commands may ride on an acquisition, and which may be sent at all.
 
+use super::keys::unmarked_key;
 use crate::command::Command;
 use crate::error::Error;
+use crate::name::Name;
 use crate::redact::Named;
 
 /// Lua can pass no more than some thousand words to one command.
 const MAX_WORDS: usize = 1000;
+
+/// Of all commands together, where a word counts for [`OF_A_WORD`] bytes more. `npm/ts/command.ts`
+/// has the same.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+const OF_A_WORD: usize = 16;
+
+const MARKED: &str = if cfg!(all(target_family = "wasm", feature = "host-json")) {
+    r#"write it as { key: "…" }"#
+} else {
+    "append it by `Command::key`"
+};
 
 /// Commands that change nothing, so that they may run twice. A critical section reads with them.
 /// Send all others with `exec`.
@@ -64,27 +77,74 @@ impl Reads<'_> {
     };
 }
 
+/// # Errors
+/// [`Error::InvalidArgument`] if they are not known to only read, or [`check_commands`].
 pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
-    for name in commands.iter().filter_map(|command| command.args().first()) {
-        if !READS.contains(&name.to_ascii_uppercase().as_str()) {
+    check_commands(commands)?;
+    let mut names = commands.iter().filter_map(|command| command.args().first());
+    names.find(|name| !is_read(name)).map_or(Ok(()), |name| {
+        Err(Error::invalid(format!(
+            "{} is not known as a command that only reads; send it with exec or commit",
+            Named(name)
+        )))
+    })
+}
+
+fn is_read(name: &str) -> bool {
+    READS.iter().any(|read| read.eq_ignore_ascii_case(name))
+}
+
+/// # Errors
+/// [`Error::InvalidArgument`] if one would write to the key of the lock itself, or
+/// [`check_commands`].
+pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Error> {
+    check_commands(commands)?;
+    let is_own =
+        |key: &str| lock.key() == key || lock.others().iter().any(|other| other.key() == key);
+    for (index, command) in commands.iter().enumerate() {
+        let name = command.args().first().map_or("", |name| name);
+        if !is_read(name) && command.keys().any(is_own) {
             return Err(Error::invalid(format!(
-                "{} is not known as a command that only reads; send it with exec or commit",
+                "command {index} ({}) would write to the key of the lock itself, which says who holds it; keep data under another key",
                 Named(name)
             )));
         }
     }
-    check_size(commands)
+    Ok(())
 }
 
-pub(crate) fn check_size(commands: &[Command]) -> Result<(), Error> {
-    let is_long = |command: &&Command| command.args().len() > MAX_WORDS;
-    let Some(long) = commands.iter().find(is_long) else {
+/// Whether commands can be sent.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if they are too large, or one is not taken apart, or has a key that
+/// is not marked.
+fn check_commands(commands: &[Command]) -> Result<(), Error> {
+    let words = commands.iter().flat_map(Command::args);
+    if words.map(|word| word.len() + OF_A_WORD).sum::<usize>() > MAX_BYTES {
+        return Err(Error::invalid(format!(
+            "the commands have more than {MAX_BYTES} bytes together; send less at once"
+        )));
+    }
+    commands.iter().enumerate().try_for_each(check_command)
+}
+
+fn check_command((index, command): (usize, &Command)) -> Result<(), Error> {
+    let name = command.args().first().map_or("", |name| name);
+    let words = command.args().len();
+    let why = if words > MAX_WORDS {
+        format!(
+            "the command {} has {words} words, and may have {MAX_WORDS}; split it",
+            Named(name)
+        )
+    } else if name.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        format!(
+            "{} is one word of command {index}: its name and each argument are words of their own",
+            Named(name)
+        )
+    } else if let Some(place) = unmarked_key(command) {
+        format!("word {place} of command {index} ({name}) is a key: {MARKED}")
+    } else {
         return Ok(());
     };
-    let words = long.args();
-    Err(Error::invalid(format!(
-        "the command {} has {} words, and may have {MAX_WORDS}; split it",
-        Named(words.first().map_or("", |name| name)),
-        words.len()
-    )))
+    Err(Error::invalid(why))
 }

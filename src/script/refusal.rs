@@ -76,6 +76,15 @@ pub(super) fn refusal(text: String) -> Error {
     error.because(reason)
 }
 
+/// What Redis, or an older one, says of our own commands if it has them not. It says the same of a
+/// path that a bridge takes for a command.
+const NO_SCRIPTS: [&str; 4] = [
+    "unknown command 'EVAL'",
+    "unknown command 'EVALSHA'",
+    "unknown command `EVAL`",
+    "unknown command `EVALSHA`",
+];
+
 /// What is known besides the code. The words are those of Redis 6 and later.
 fn reason(code: &str, text: &str) -> Option<Reason> {
     let says = |words| redact::contains(text, words);
@@ -83,6 +92,7 @@ fn reason(code: &str, text: &str) -> Option<Reason> {
         "NOAUTH" => Some(Reason::NoPassword),
         "NOPERM" if says(" key") => Some(Reason::ForbiddenKey),
         "NOPERM" if says(" command") => Some(Reason::ForbiddenCommand),
+        "ERR" if NO_SCRIPTS.into_iter().any(says) => Some(Reason::NoScripts),
         "ERR" if says("unknown command") => Some(Reason::PathIsCommand),
         _ => None,
     }

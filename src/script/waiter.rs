@@ -35,7 +35,7 @@ impl Waiter {
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("{token} {ms} {fairness}{wants} {ttl} {label} {channel}"),
+            text: format!("v1 {token} {ms} {fairness}{wants} {ttl} {label} {channel}"),
         }
     }
 }

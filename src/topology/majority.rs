@@ -217,6 +217,7 @@ mod tests {
             label: None,
             replies: Vec::new(),
             at: None,
+            kept: None,
         })
     }
 

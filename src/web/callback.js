@@ -41,6 +41,25 @@ export function afterPromise(promise, done) {
   return source;
 }
 
+class Abort extends Source {
+  constructor(signal, done) {
+    super(done);
+    this.signal = signal;
+    this.listener = () => this.tell();
+    signal.addEventListener("abort", this.listener, { once: true });
+  }
+
+  drop() {
+    super.drop();
+    this.signal.removeEventListener("abort", this.listener);
+  }
+}
+
+// Calls back when `signal` is aborted, or soon if it was.
+export function afterAbort(signal, done) {
+  return signal.aborted ? afterPromise(Promise.resolve(), done) : new Abort(signal, done);
+}
+
 // A promise, and the functions that settle it. workerd runs what follows a promise in the request
 // that made it, whoever settles it. That fails for a promise by `new Promise` in code that V8 has
 // optimised, which loses the request.

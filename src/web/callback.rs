@@ -5,7 +5,7 @@
 //! that of a timer that was stopped never is.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -24,6 +24,9 @@ extern "C" {
     fn after(ms: f64, done: &Function) -> Result<Source, JsValue>;
     #[wasm_bindgen(catch, js_name = afterPromise)]
     fn after_promise(promise: &Promise, done: &Function) -> Result<Source, JsValue>;
+
+    #[wasm_bindgen(catch, js_name = afterAbort)]
+    fn after_abort(signal: &JsValue, done: &Function) -> Result<Source, JsValue>;
 
     /// A promise that another request may settle.
     pub(super) type Deferred;
@@ -112,6 +115,15 @@ pub(super) async fn sleep(duration: Duration) {
             return;
         }
     }
+}
+
+/// Completes once `signal` is aborted. If it is no signal, that is never.
+pub(super) async fn aborted(signal: JsValue) {
+    let aborted = Callback::new(|done| after_abort(&signal, done));
+    if aborted.source.is_none() {
+        return pending().await;
+    }
+    aborted.await;
 }
 
 /// Completes when `promise` is settled, either way. Dropping it leaves nothing with the promise.

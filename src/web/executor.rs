@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
@@ -15,11 +16,13 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use super::callback::{Deferred, deferred};
-use crate::runtime::Task;
+
+/// A task of this thread.
+type Local = Pin<Box<dyn Future<Output = ()>>>;
 
 struct Spawned {
     id: Id,
-    task: RefCell<Task>,
+    task: RefCell<Local>,
     waker: Waker,
 }
 
@@ -47,7 +50,7 @@ thread_local! {
 /// Begins `task` soon, and never under the caller: it may hold what the task needs. For work that
 /// no response waits for. In a Worker it ends with the response, unless `waitUntil` gets its
 /// [`promise`].
-pub fn spawn(task: Task) {
+pub fn spawn(task: Local) {
     put(task);
     // `queueMicrotask` would do the same, at a higher cost. One promise cannot serve all: in
     // workerd it belongs to the request that made it.
@@ -58,7 +61,7 @@ pub fn spawn(task: Task) {
 ///
 /// For a `waitUntil` that takes a promise:
 /// `Host::default().wait_until(move |task| context.wait_until(&web::promise(task)))`.
-pub fn promise(task: Task) -> Promise {
+pub fn promise(task: Local) -> Promise {
     let end = deferred();
     let promise = end.promise();
     spawn(Box::pin(async move {
@@ -104,7 +107,7 @@ enum Outcome {
     Promised(Deferred),
 }
 
-fn put(task: Task) {
+fn put(task: Local) {
     let number = NUMBERS.get() + 1;
     NUMBERS.set(number);
     let id = SPAWNED.with_borrow_mut(|spawned| {

@@ -21,11 +21,17 @@ use crate::token::Token;
 
 #[doc(hidden)]
 impl Client<Fetch, Host> {
-    /// As [`Client::read`].
-    pub fn read_steps(&self, reads: &[Command], report: Report<Vec<Reply>>) -> Steps {
+    /// As [`Client::read`]. With `tells_each` the reply to a read that failed is its error.
+    pub fn read_steps(
+        &self,
+        reads: &[Command],
+        tells_each: bool,
+        report: Report<Vec<Reply>>,
+    ) -> Steps {
         let place = self.host();
         let checked = self.check();
-        let reading = checked.and_then(|()| reading(&place.runtime, self.topology(), reads));
+        let reading =
+            checked.and_then(|()| reading(&place.runtime, self.topology(), reads, tells_each));
         Steps::new(place, reading, |_, settled| settled.outcome, report)
     }
 }
@@ -43,14 +49,14 @@ impl Lock<Fetch, Host> {
         Steps::new(self.host(), acquire, holding, report)
     }
 
-    /// As [`Lock::acquire_as`].
+    /// As [`Lock::acquire_as`]. The reply to a read that failed is its error.
     pub fn acquire_as_steps(
         &self,
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command> + 'static,
         report: Report<(Held, Vec<Reply>)>,
     ) -> Steps {
-        let acquire = self.acquiring_as(acquisition);
+        let acquire = self.acquiring_as(acquisition, true);
         Steps::new(self.host(), acquire, holding, report).inquiring(reads)
     }
 
@@ -70,6 +76,14 @@ impl Lock<Fetch, Host> {
             })
         };
         Steps::new(self.host(), self.trying(reads), tried, report)
+    }
+
+    /// Whether a lease of it could have these run.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if not.
+    pub fn checked_writes(&self, writes: &[Command]) -> Result<(), Error> {
+        self.check_writes(writes)
     }
 
     /// As [`Lock::inspect`].
@@ -106,6 +120,12 @@ impl Once<Fetch, Host> {
             })
         };
         Steps::new(self.lock().host(), self.beginning(), begun, report)
+    }
+
+    /// As [`Once::forget`].
+    pub fn forget_steps(&self, report: Report<bool>) -> Steps {
+        let forgotten = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        Steps::new(self.lock().host(), self.forgetting(), forgotten, report)
     }
 
     /// What comes behind the work: stores `result`, and gives the lease back.

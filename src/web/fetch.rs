@@ -1,11 +1,12 @@
 //! The host's `fetch`, as a transport.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use js_sys::{Function, Object, Uint8Array};
+use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
@@ -42,8 +43,10 @@ extern "C" {
 }
 
 /// The host's `fetch` as [`Transport`].
+pub struct Fetch(SendWrapper<Exchanges>);
+
 #[derive(Default)]
-pub struct Fetch {
+struct Exchanges {
     /// Replaces the host's own `fetch`.
     function: Option<Function>,
     /// The headers of the last request as JavaScript objects. They seldom change, and converting
@@ -60,6 +63,55 @@ struct Converted {
 }
 
 impl Transport for Fetch {
+    fn send(
+        &self,
+        request: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send {
+        SendWrapper::new(self.0.send(request))
+    }
+
+    fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> impl Future<Output = Result<u16, TransportError>> + Send {
+        SendWrapper::new(self.0.listen(request, hear))
+    }
+}
+
+/// With nothing of what it remembers.
+impl Clone for Fetch {
+    fn clone(&self) -> Self {
+        Self(SendWrapper::new(Exchanges {
+            function: self.0.function.clone(),
+            ..Exchanges::default()
+        }))
+    }
+}
+
+impl Default for Fetch {
+    fn default() -> Self {
+        Self(SendWrapper::new(Exchanges::default()))
+    }
+}
+
+impl Fetch {
+    /// Sends by `function`, which is called as the host's `fetch` is. Use it to reach a bridge
+    /// behind a service binding, or for tests.
+    pub fn with(function: Function) -> Self {
+        Self(SendWrapper::new(Exchanges {
+            function: Some(function),
+            ..Exchanges::default()
+        }))
+    }
+
+    #[cfg(feature = "host-json")]
+    pub(super) fn headers(&self, headers: &[(&'static str, String)]) -> Object {
+        self.0.headers(headers)
+    }
+}
+
+impl Exchanges {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         let completion = self.idle.borrow_mut().pop().unwrap_or_else(Completion::new);
         let exchange = Exchange::new(
@@ -110,19 +162,8 @@ impl Transport for Fetch {
         unended.0 = None;
         ended.map(|response| response.status)
     }
-}
 
-impl Fetch {
-    /// Sends by `function`, which is called as the host's `fetch` is. Use it to reach a bridge
-    /// behind a service binding, or for tests.
-    pub fn with(function: Function) -> Self {
-        Self {
-            function: Some(function),
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn headers(&self, headers: &[(&'static str, String)]) -> Object {
+    fn headers(&self, headers: &[(&'static str, String)]) -> Object {
         let mut cached = self.headers.borrow_mut();
         if let Some(converted) = cached
             .as_ref()

@@ -27,6 +27,8 @@ pub enum Writes {
     Exec(Vec<Command>),
     /// [`Lease::commit`](crate::Lease::commit).
     Commit(Vec<Command>),
+    /// The same, where a command that failed is a reply, and not the error of all.
+    CommitEach(Vec<Command>),
     /// [`Lease::release`](crate::Lease::release).
     Release,
 }
@@ -62,6 +64,7 @@ impl Held {
             Writes::Downgrade => Write::downgrade(hold),
             Writes::Exec(commands) => Write::exec(hold, commands),
             Writes::Commit(commands) => Write::commit(hold, commands),
+            Writes::CommitEach(commands) => Write::commit_each(hold, commands),
             Writes::Release => Write::release(hold),
         };
         Steps::new(&self.place, Ok(write), |_, written| written, report)

@@ -1,11 +1,15 @@
 //! The host's clock, timers, randomness and background work, as a runtime.
 
+use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
+use super::open::Open;
 use super::{call, callback, executor};
 use crate::event::Event;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
@@ -17,21 +21,41 @@ extern "C" {
 }
 
 /// The host's clock, timers, randomness and background work as [`Runtime`].
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Host {
-    wait_until: Option<Rc<dyn Fn(Task)>>,
-    on_event: Option<Box<OnEvent>>,
+    wait_until: Option<SendWrapper<Rc<WaitUntil>>>,
+    on_event: Option<SendWrapper<Rc<OnEvent>>>,
+    signal: Option<SendWrapper<JsValue>>,
+    open: Open,
 }
 
+type WaitUntil = dyn Fn(Task);
 type OnEvent = dyn Fn(&Event<'_>);
 
 impl Host {
     /// Gives background work to `wait_until`, so that it outlives the response. In a Worker:
     /// `Host::default().wait_until(move |task| context.wait_until(task))`. Without it the work is
     /// only spawned, and a host that stops at the response stops that work too.
+    ///
+    /// A call that is under way, and a lease until it is dropped, count as such work too. A Worker
+    /// would otherwise stop where it is if its caller hangs up, and no lock would be given back.
     #[must_use]
     pub fn wait_until(mut self, wait_until: impl Fn(Task) + 'static) -> Self {
-        self.wait_until = Some(Rc::new(wait_until));
+        self.wait_until = Some(SendWrapper::new(Rc::new(wait_until)));
+        self
+    }
+
+    /// Gives leases back, and ends waits, once `signal` is aborted: an `AbortSignal`, as that of a
+    /// Worker's request. So a caller that hangs up keeps a lock for no longer than a request's
+    /// time-out. A write that is under way is awaited first. In a Worker that needs the
+    /// compatibility flag `enable_request_signal`, and [`Host::wait_until`]. Without a signal the
+    /// work goes on as if the caller was there, for as long as the host allows.
+    ///
+    /// What others depend on goes on: the work of [`Once`](crate::Once), shared turns, debounced
+    /// work, and leases that were handed over.
+    #[must_use]
+    pub fn signal(mut self, signal: &JsValue) -> Self {
+        self.signal = Some(SendWrapper::new(signal.clone()));
         self
     }
 
@@ -39,7 +63,7 @@ impl Host {
     /// moment: for logs and metrics.
     #[must_use]
     pub fn on_event(mut self, on_event: impl Fn(&Event<'_>) + 'static) -> Self {
-        self.on_event = Some(Box::new(on_event));
+        self.on_event = Some(SendWrapper::new(Rc::new(on_event)));
         self
     }
 }
@@ -50,8 +74,8 @@ impl Runtime for Host {
         Instant::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
     }
 
-    async fn sleep(&self, duration: Duration) {
-        callback::sleep(duration).await;
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        SendWrapper::new(callback::sleep(duration))
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
@@ -63,6 +87,16 @@ impl Runtime for Host {
             Some(wait_until) => wait_until(task),
             None => executor::spawn(task),
         }
+    }
+
+    fn stay(&self) -> Option<Arc<dyn Send + Sync>> {
+        let wait_until = self.wait_until.as_ref()?;
+        Some(self.open.stay(&***wait_until))
+    }
+
+    fn gone(&self) -> Option<Task> {
+        let signal = self.signal.as_deref()?.clone();
+        Some(Box::pin(SendWrapper::new(callback::aborted(signal))))
     }
 
     fn shared_waker(&self, waker: &Waker) -> Waker {

@@ -15,7 +15,7 @@ use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
 use crate::waiting::{LONG, acquire, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_redis_that_hangs_is_timed_out_and_leaves_no_ghost,
         a_request_whose_connection_redis_drops_is_sent_again,
     }

@@ -1,4 +1,4 @@
-//! Bugs that other locks had. `docs/bugs.md` says where each was seen, and which of the other tests
+//! Bugs that other locks had. `docs/switching.md` says where each was seen, and which tests
 //! show the rest of them.
 
 use std::future::pending;
@@ -179,7 +179,8 @@ fn a_semaphore_may_have_thousands_of_holders() {
         fill.exec(&mut stack.redis).unwrap();
         let semaphore = stack.client().semaphore("a", 4_501);
         let lease = semaphore.try_acquire().await.unwrap();
-        assert_eq!(stack.redis::<usize>("ZCARD a"), 4_501);
+        // Some of those that are over are removed by each script.
+        assert!(stack.redis::<usize>("ZCARD a") < 9_000);
         let found = semaphore.inspect().await.unwrap();
         assert_eq!((found.holders.len(), found.free), (4_501, Some(0)));
         assert_eq!(code(semaphore.try_acquire().await), "held");

@@ -90,7 +90,7 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
             ),
             (
                 client.lock_all(["a", "b", "a"]).ttl(ms(0)),
-                "lock_all was given \"a\" twice",
+                "\"a\" is among the names twice",
             ),
             (lock().ttl(ms(3)).label(&long), "ttl"),
             (

@@ -111,7 +111,12 @@ fn several_names_of_one_hash_tag_are_locked_at_once_and_others_are_refused() {
         let waiting = cart.clone().wait_timeout(LONG);
         let next = spawn_local(async move { waiting.acquire().await });
         let (_, node, _) = stack.road(names[0]);
-        eventually(|| stack.cluster.nodes()[node].ask::<u64>("ZCARD {cart:7}:a:queue") == 1).await;
+        eventually(|| {
+            stack.cluster.nodes()[node]
+                .ask::<Option<String>>("GET {cart:7}:a:fence")
+                .is_some_and(|kept| kept.matches(',').count() == 2)
+        })
+        .await;
         lease.release().await.unwrap();
         next.await.unwrap().unwrap().release().await.unwrap();
         let apart = client.lock_all(NAMES).try_acquire().await.unwrap_err();

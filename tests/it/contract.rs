@@ -14,12 +14,13 @@ use crate::support::{
 };
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_free_lock_is_the_token_under_its_name_for_the_ttl,
         a_ttl_is_not_truncated_to_seconds,
         a_lock_that_another_holds_is_held_for_what_is_left,
         a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded,
         a_key_of_another_type_is_told_apart_and_left_alone,
+        what_another_version_has_stored_is_refused_and_stays,
         a_waiter_gets_the_lock_when_it_is_released,
         a_wait_of_nothing_is_one_try,
         a_free_lock_is_had_however_short_the_wait,
@@ -43,6 +44,7 @@ over! {
         a_write_that_fails_says_which_and_the_others_stand,
         every_error_of_a_lock_names_it_and_a_failed_command_names_that,
         every_reply_of_redis_arrives_as_it_is,
+        integers_arrive_with_every_digit_or_are_said_to_be_rounded,
         reads_without_a_lock_are_one_request,
         inspection_says_who_holds_for_how_long_and_the_last_fence,
         the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it,
@@ -149,6 +151,19 @@ fn a_key_of_another_type_is_told_apart_and_left_alone(spawn: Spawn) {
     });
 }
 
+fn what_another_version_has_stored_is_refused_and_stays(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        stack.store("{a}:fence", "v2 something else");
+        let lock = stack.lock("a");
+        assert_eq!(code(lock.try_acquire().await), "refused");
+        assert_eq!(code(lock.inspect().await), "refused");
+        let theirs: String = stack.redis("GET {a}:fence");
+        assert_eq!(theirs, "v2 something else");
+        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:fence"]);
+    });
+}
+
 fn a_waiter_gets_the_lock_when_it_is_released(spawn: Spawn) {
     run(async {
         let stack = spawn();
@@ -204,7 +219,7 @@ fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
         let lock = proxy.client.lock("a").wait_timeout(ms(1_000));
         assert_eq!(code(lock.max_requests(6).acquire().await), "held");
         // The last request leaves the queue.
-        eventually(|| stack.redis::<u64>("EXISTS {a}:queue") == 0).await;
+        eventually(|| stack.waiters_for("a") == 0).await;
         assert!(proxy.seen().len() <= 6);
         lease.release().await.unwrap();
     });
@@ -233,8 +248,7 @@ fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
         lease.release().await.unwrap();
         // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in
         // the background.
-        eventually(|| !stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("EXISTS {a}:queue"))
-            .await;
+        eventually(|| !stack.redis::<bool>("EXISTS a") && stack.waiters_for("a") == 0).await;
     });
 }
 
@@ -730,6 +744,74 @@ fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
     });
 }
 
+fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(spawn: Spawn) {
+    const BEYOND: i64 = 9_007_199_254_740_993;
+    run(async {
+        let mut stack = spawn();
+        let client = stack.client();
+        let lease = client.lock("a").try_acquire().await.unwrap();
+        let of = |name: &str, key: &str| Command::new(name).key(key);
+        let field = || of("HINCRBY", "h").arg("a field");
+        let counting = [
+            of("INCRBY", "n").arg(BEYOND),
+            of("incr", "n"),
+            of("DECRBY", "m").arg(i64::MAX),
+            of("Decr", "m"),
+            field().arg(i64::MAX),
+            of("INCRBY", "small").arg(BEYOND - 2),
+        ];
+        let counted = [
+            BEYOND,
+            BEYOND + 1,
+            -i64::MAX,
+            i64::MIN,
+            i64::MAX,
+            BEYOND - 2,
+        ];
+        let replies = lease.exec(&counting).await.unwrap();
+        assert_eq!(replies, counted.map(Reply::Int));
+        // Of others only a double is known.
+        let bits = of("BITFIELD", "bits").arg("INCRBY").arg("i64").arg(0);
+        let others = [
+            of("PEXPIRE", "m").arg(2 * BEYOND),
+            bits.arg(BEYOND).arg("GET").arg("u8").arg(0),
+        ];
+        let rounded = Reply::Array(vec![Reply::Rounded(BEYOND - 1), Reply::Int(0)]);
+        assert_eq!(lease.exec(&others).await.unwrap(), [Reply::Int(1), rounded]);
+        let last = lease.commit(&[of("INCRBY", "n").arg(1)]).await.unwrap();
+        assert_eq!(last, [Reply::Int(BEYOND + 2)]);
+        let reads = [
+            of("GET", "n"),
+            of("HGET", "h").arg("a field"),
+            of("PTTL", "m"),
+        ];
+        let (lease, read) = client.lock("a").acquire_and_read(&reads).await.unwrap();
+        let numbers: Vec<_> = read.iter().map(Reply::as_i64).collect();
+        assert_eq!(numbers, [Some(BEYOND + 2), Some(i64::MAX), None]);
+        assert!(matches!(read[2], Reply::Rounded(_)), "{read:?}");
+        assert_eq!(client.read(&reads[..2]).await.unwrap(), read[..2]);
+        lease.release().await.unwrap();
+        // What others store is inspected alike.
+        let kept = format!("v1 {BEYOND} ,");
+        let set = redis::cmd("SET")
+            .arg("{b}:fence")
+            .arg(kept)
+            .query::<()>(&mut stack.redis);
+        set.unwrap();
+        let _: u64 = stack.redis(&format!("HSET b x {BEYOND}"));
+        let inspection = client.reentrant("b", "me").inspect().await.unwrap();
+        let count = inspection.holder.map(|holder| holder.count);
+        let beyond = Some(BEYOND as u64);
+        assert_eq!((inspection.fence, count), (beyond, beyond));
+        let _: () = stack.redis(&format!("SET c x PX {BEYOND}"));
+        let held = client.lock("c").try_acquire_and_read(&[]).await.unwrap();
+        assert!(held.0.is_none());
+        let inspection = client.lock("c").inspect().await.unwrap();
+        let left = inspection.holder.and_then(|holder| holder.remaining);
+        assert!(left > Some(ms(9_000_000_000_000_000)), "{left:?}");
+    });
+}
+
 fn reads_without_a_lock_are_one_request(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
@@ -840,7 +922,6 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         assert!(resumed.remaining().is_zero() && resumed.fence() == 0);
         resumed.renew().await.unwrap();
         assert!(resumed.remaining() > ms(9_000));
-        assert_eq!(resumed.fence(), lease.fence());
         // Its first write is not taken for a repeat of the first lease's first write.
         assert_eq!(
             resumed
@@ -849,6 +930,7 @@ fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
                 .unwrap(),
             [Reply::Int(2)]
         );
+        assert_eq!(resumed.fence(), lease.fence());
         assert_eq!(code(lease.renew().await), "lost");
         assert_eq!(stack.redis::<u32>("GET n"), 2);
     });

@@ -235,6 +235,71 @@ fn there_is_an_example_of_every_error_that_a_page_names() {
     assert_eq!(Error::example("no such code", "sku:42"), None);
 }
 
+#[test]
+fn what_may_be_made_again_is_what_the_page_says() {
+    let page = text("docs/troubleshooting.md");
+    let mut codes = 0;
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let (code, again) = (cells[0].trim_matches(['|', ' ', '`']), cells[2]);
+        let Some(error) = Error::example(code, "a") else {
+            continue;
+        };
+        codes += 1;
+        let expected = match again {
+            "yes" => true,
+            "no" => false,
+            "but a write" => !error.is_outcome_unknown() && code != "not_replicated",
+            _ => panic!("{row}"),
+        };
+        assert_eq!(error.is_retryable(), expected, "{row}");
+    }
+    assert_eq!(codes, 24);
+}
+
+#[test]
+fn a_call_of_unknown_outcome_may_be_made_again_unless_it_writes() {
+    run(async {
+        let answers = [
+            (Err(TransportError::TimedOut), true, true),
+            (Err(TransportError::NoResponse("gone".into())), true, true),
+            (Ok(Response::new(200, "")), true, true),
+            (Ok(Response::new(200, "{}")), true, true),
+            (Err(TransportError::NotSent("refused".into())), false, true),
+            (Ok(Response::new(503, "{}")), true, true),
+            (Ok(Response::new(200, "<html>")), true, false),
+            (Ok(Response::new(401, "{}")), false, false),
+        ];
+        let incr = [Command::new("INCR").key("n")];
+        for (comes_to, is_unknown, can_pass) in answers {
+            let client = client_that(comes_to);
+            let lock = client.lock("a").wait_timeout(ms(0));
+            let token = || Token::parse(TOKEN).unwrap();
+            let lease = || lock.resume(token()).unwrap();
+            for error in [
+                lock.try_acquire().await.unwrap_err(),
+                lock.acquire().await.map(drop).unwrap_err(),
+                lock.inspect().await.map(drop).unwrap_err(),
+                client.read(&[Command::new("TIME")]).await.unwrap_err(),
+                lease().renew().await.unwrap_err(),
+                lease().release().await.unwrap_err(),
+            ] {
+                assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
+                assert_eq!(error.is_retryable(), can_pass, "{error}");
+            }
+            for error in [
+                lease().exec(&incr).await.unwrap_err(),
+                lease().commit(&incr).await.unwrap_err(),
+                lock.force_release().await.map(drop).unwrap_err(),
+                client.once("a").forget().await.map(drop).unwrap_err(),
+            ] {
+                assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
+                assert_eq!(error.is_retryable(), can_pass && !is_unknown, "{error}");
+            }
+        }
+    });
+}
+
 /// The advice of the npm package by code or reason, with the names that Rust has for things.
 fn advice_of_the_npm_package() -> BTreeMap<String, String> {
     let text = text("npm/ts/advice.ts");
@@ -289,7 +354,7 @@ fn text(path: &str) -> String {
 }
 
 /// What is known of these answers besides the code.
-const REASONS: [(u16, &str, &str); 10] = [
+const REASONS: [(u16, &str, &str); 13] = [
     (
         400,
         "NOPERM this user has no permissions to access one of the keys used as arguments",
@@ -314,6 +379,21 @@ const REASONS: [(u16, &str, &str); 10] = [
     ),
     (404, "not here", "no_bridge"),
     (405, "not so", "no_bridge"),
+    (
+        400,
+        "ERR unknown command 'EVAL', with args beginning with: 'return 1' '0' ",
+        "no_scripts",
+    ),
+    (
+        400,
+        "ERR unknown command `EVALSHA`, with args beginning with: ",
+        "no_scripts",
+    ),
+    (
+        400,
+        "ERR unknown command 'EVALUATE', with args beginning with: ",
+        "path_is_command",
+    ),
     (
         400,
         "ERR unknown command 'APP', with args beginning with: ",
@@ -379,7 +459,9 @@ fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
         assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
         told.retain(|key, _| !reasons.contains(key.as_str()));
         // These are JavaScript's.
-        assert!(told.remove("internal").is_some() && told.remove("no_environment").is_some());
+        for own in ["internal", "no_environment", "no_crypto", "no_wasm"] {
+            assert!(told.remove(own).is_some(), "{own}");
+        }
         assert_eq!(told.len(), 24);
         for (code, advice) in told {
             assert_eq!(Error::example(&code, "a").expect(&code).advice(), advice);

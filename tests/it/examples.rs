@@ -44,19 +44,15 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
 }
 
 #[test]
-fn the_guide_shows_the_worker_that_is_compiled() {
-    let root = paths::root();
-    let text = |path: &str| fs::read_to_string(root.join(path)).expect(path);
-    let example = text("worker/examples/first_lock.rs");
-    let (_, shown) = example.split_once("\nuse ").expect("imports");
-    assert!(
-        text("docs/guide.md").contains(shown.trim_end()),
-        "the guide has another example"
-    );
+fn the_guide_shows_the_shared_turns_that_are_run() {
+    let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect(path);
+    let shown = format!("```rust,ignore\n{}```", text("examples/coupons/src/lib.rs"));
+    assert!(text("docs/guide.md").contains(&shown));
 }
 
+/// That Worker is compiled and run, as the quick starts of the pages are.
 #[test]
-fn the_module_for_the_edge_shows_lines_of_the_worker_that_is_compiled() {
+fn the_module_for_the_edge_shows_lines_of_the_guides_worker() {
     let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect(path);
     let page = text("src/web.rs");
     let shown = page.split("//! ```").nth(1).expect("an example");
@@ -64,7 +60,7 @@ fn the_module_for_the_edge_shows_lines_of_the_worker_that_is_compiled() {
     let shown: Vec<_> = lines
         .map(|line| line.trim_start_matches("//!").trim())
         .collect();
-    let example = text("worker/examples/first_lock.rs");
+    let example = text("docs/guide.md");
     let lines: Vec<_> = example.lines().map(str::trim).collect();
     assert!(shown.len() > 9 && lines.windows(shown.len()).any(|part| part == shown));
 }

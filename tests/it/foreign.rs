@@ -1,16 +1,12 @@
 //! What another program keeps under a key of a lock is told, and nothing is taken behind its back.
 
-use edgelock::Command;
-
-use crate::support::faulty::Fault::{LoseReply, Pass, Withhold};
+use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
 use crate::support::{Stack, TestLock, eventually, ms, run};
 
 /// How keys of a lock end that have one name for all its holders.
-const ENDINGS: [&str; 8] = [
-    "fence", "queue", "alive", "holds", "readers", "hold", "entries", "result",
-];
+const ENDINGS: [&str; 5] = ["fence", "queue", "holds", "readers", "result"];
 
 fn pairs() -> impl Iterator<Item = (Kind, &'static str)> {
     let of = |kind: Kind| ENDINGS.map(|ending| (kind, ending));
@@ -54,28 +50,6 @@ fn an_acquire_that_fails_for_what_another_program_keeps_has_taken_nothing() {
 }
 
 #[test]
-fn a_commit_that_breaks_its_own_lock_is_unknown_and_runs_once() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let spoil = [
-            Command::new("INCR").key("{a}:n"),
-            Command::new("SET").key("a").arg("x"),
-        ];
-        let lease = stack.client().semaphore("a", 1).try_acquire().await;
-        let error = lease.unwrap().commit(&spoil).await.unwrap_err();
-        assert_eq!(error.code(), "wrong_type");
-        assert!(error.is_outcome_unknown());
-        assert_eq!(stack.redis::<u64>("GET {a}:n"), 1);
-        let _: () = stack.redis("DEL a {a}:holds");
-        let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-        let lease = proxy.client.semaphore("a", 1).try_acquire().await.unwrap();
-        lease.commit(&spoil).await.unwrap();
-        assert_eq!(proxy.seen().len(), 3);
-        assert_eq!(stack.redis::<u64>("GET {a}:n"), 2);
-    });
-}
-
-#[test]
 fn an_acquisition_is_given_up_though_its_queue_is_another_programs() {
     run(async {
         for kind in Kind::ALL {
@@ -111,16 +85,52 @@ fn what_another_program_keeps_in_place_of_the_fence_is_told_and_stays() {
 }
 
 #[test]
-fn what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken() {
+fn what_another_version_has_stored_is_refused_and_stays() {
+    run(async {
+        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+            stack.store("{a}:fence", "v2 something else");
+            for kind in Kind::ALL {
+                let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+                for refused in [lock.acquire().await.err(), lock.inspect().await.err()] {
+                    let error = refused.expect("it is not misread");
+                    assert_eq!(error.code(), "refused", "{kind:?}: {error}");
+                    assert!(error.to_string().contains("another version"), "{error}");
+                }
+                let keys: Vec<String> = stack.redis("KEYS *");
+                assert_eq!(keys, ["{a}:fence"], "{kind:?}");
+                let theirs: String = stack.redis("GET {a}:fence");
+                assert_eq!(theirs, "v2 something else", "{kind:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
     run(async {
         let mut stack = Stack::spawn();
+        let waiter = "9999999999999 0000000000000 1700000000000 v2 something else,";
+        stack.store("{a}:fence", &format!("v1 7 ,{waiter}"));
+        let lease = stack.lock("a").acquire().await.unwrap();
+        lease.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        let record: String = stack.redis("GET {a}:fence");
+        assert!(record.ends_with(waiter), "{record}");
+    });
+}
+
+#[test]
+fn what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken() {
+    run(async {
+        let stack = Stack::spawn();
         let semaphore = stack.client().semaphore("a", 2);
         let one = semaphore.try_acquire().await.unwrap();
         // Another kind frees the name that it knows.
         assert!(stack.lock("a").force_release().await.unwrap());
         let other = semaphore.try_acquire().await.unwrap();
-        let held: Vec<String> = stack.redis("HKEYS {a}:holds");
-        assert_eq!(held, [other.token().expose()]);
+        let found = semaphore.inspect().await.unwrap();
+        let held: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
+        assert_eq!((held, found.free), (vec![other.token()], Some(1)));
         one.into_token();
         other.release().await.unwrap();
     });

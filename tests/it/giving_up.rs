@@ -9,7 +9,7 @@ use crate::support::{Spawn, eventually, ms, over, run};
 use crate::waiting::acquire;
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so,
         a_wait_that_is_dropped_leaves_the_queue_in_the_background,
         a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too,

@@ -34,7 +34,7 @@ fn ok<T: Transport, R: Runtime>(_: &Lease<T, R>) -> Result<(), Error> {
 }
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         work_longer_than_the_ttl_has_the_lock_until_it_is_done,
         nothing_of_a_run_goes_on_after_it_returned,
         the_error_of_the_work_is_returned_whatever_becomes_of_the_lock,

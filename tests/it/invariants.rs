@@ -73,7 +73,7 @@ fn only_web_knows_javascript() {
 #[test]
 fn only_runtimes_have_time_timers_and_randomness() {
     only(
-        &["web", "native.rs"],
+        &["web", "wasi.rs", "native.rs"],
         &[
             "getRandomValues",
             "setTimeout",
@@ -132,7 +132,7 @@ fn errors_take_no_messages_apart() {
 #[test]
 fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
     only(
-        &["drive.rs", "transport.rs", "web", "native.rs"],
+        &["drive.rs", "transport.rs", "web", "wasi.rs", "native.rs"],
         &[
             ".transport.send(",
             "fn send(request",

@@ -15,7 +15,7 @@ use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
 const TTL: Duration = ms(2_000);
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         work_is_not_begun_under_a_lease_that_is_over,
         a_resumed_lease_is_renewed_before_its_work_begins_and_while_it_goes_on,
         work_is_not_begun_under_a_resumed_lease_that_is_lost,

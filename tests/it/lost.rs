@@ -258,7 +258,7 @@ fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_w
                 let client = proxy.client.clone().request_timeout(ms(400));
                 let lock = kind.lock(&client, &["a", "b"], "me");
                 let lease = lock.try_acquire().await.unwrap();
-                let _: () = stack.redis("DEL a {a}:hold");
+                let _: () = stack.redis("DEL a");
                 match ending {
                     Ending::Release => assert_eq!(code(lease.release().await), "lost"),
                     Ending::Commit => assert_eq!(code(lease.commit(&incr()).await), "lost"),
@@ -356,25 +356,59 @@ impl Runtime for Leaping {
     }
 }
 
+/// The outcome of a call whose answer is read when less than the drift is left of a ttl of a
+/// minute.
+async fn read_late<O>(stack: &Stack, call: impl AsyncFnOnce(Client<Http, Leaping>) -> O) -> O {
+    let ahead = Arc::new(Mutex::new(Duration::ZERO));
+    let paused = ahead.clone();
+    let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
+    let host = Leaping {
+        host: Tokio::default(),
+        ahead,
+    };
+    let client = Client::new(bridge, Http::default(), host);
+    // It is polled after the call, whose request has left by then.
+    let leap = async { *paused.lock().expect("how far") = ms(59_500) };
+    tokio::join!(biased; call(client), leap).0
+}
+
 #[test]
 fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back() {
     run(async {
         let mut stack = Stack::spawn();
-        let ahead = Arc::new(Mutex::new(Duration::ZERO));
-        let paused = ahead.clone();
-        let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
-        let host = Leaping {
-            host: Tokio::default(),
-            ahead,
-        };
-        let client = Client::new(bridge, Http::default(), host);
-        let lock = client.lock("a").ttl(ms(60_000));
-        // It is polled after the acquisition, whose request has left by then. What is left of the
-        // ttl is less than the drift.
-        let leap = async { *paused.lock().expect("how far") = ms(59_500) };
-        let (outcome, ()) = tokio::join!(biased; lock.try_acquire(), leap);
+        let lock = |client: Client<_, _>| client.lock("a").ttl(ms(60_000));
+        let outcome = read_late(&stack, async |client| lock(client).try_acquire().await).await;
         assert_eq!(code(outcome), "expired");
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        // There is a wait, but it is over too.
+        let outcome = read_late(&stack, async |client| {
+            lock(client).wait_timeout(ms(59_000)).acquire().await
+        });
+        assert_eq!(code(outcome.await), "expired");
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lease = read_late(&stack, async |client| {
+            let lock = client.lock("a").ttl(ms(60_000));
+            lock.wait_timeout(ms(300_000)).acquire().await
+        });
+        let lease = lease.await.expect("there is time to wait");
+        assert!(lease.remaining() > ms(50_000));
+        lease.renew().await.expect("held");
+        lease.release().await.expect("held");
+        let names = ["a", "b"].map(str::to_owned);
+        let lease = read_late(&stack, async |client| {
+            let lock = client.lock_all(names).ttl(ms(60_000));
+            lock.wait_timeout(ms(300_000)).acquire().await
+        });
+        let lease = lease.await.expect("there is time to wait");
+        lease.release().await.expect("held");
+        assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
 

@@ -2,11 +2,14 @@
 #![cfg(not(target_family = "wasm"))]
 
 mod acquisition;
+mod attack;
 mod away;
+mod bill;
 mod bridges;
 mod bugs_of_others;
 mod builders;
 mod cluster;
+mod components;
 mod contract;
 mod debounce;
 mod definite;
@@ -17,6 +20,7 @@ mod examples;
 mod foreign;
 mod giving_up;
 mod group;
+mod hangups;
 mod holding;
 mod invariants;
 mod keeping;
@@ -36,6 +40,7 @@ mod replicas;
 mod retry_after;
 mod semaphore;
 mod sharding;
+mod shared_turns;
 mod slots;
 mod supply;
 mod support;

@@ -8,6 +8,55 @@ use edgelock::{Bridge, Command, Error, Token};
 use crate::support::{Stack, TestClient, TestLock, client_of, code, ms, run};
 
 #[test]
+fn a_call_that_waits_for_a_lease_of_its_own_client_is_told_so() {
+    run(async {
+        let stack = Stack::spawn();
+        let (client, names) = (stack.client(), ["a", "b"].map(str::to_owned));
+        let (short, lock) = (ms(50), client.lock("a").label("first"));
+        let told = |outcome: Result<_, Error>| {
+            let error = outcome.map(drop).expect_err("it is held");
+            let (holder, _) = error.to_string().split_once(" (").map(owned).expect("when");
+            holder
+        };
+        let nested = lock.run(async |_| {
+            let inner = client.lock("a").wait_timeout(short);
+            let said = told(inner.run(async |_| Ok::<_, Error>(())).await);
+            assert_eq!(
+                said,
+                r#"lock "a" is held by "first", another lease of this client"#
+            );
+            let both = client.lock_all(names.clone()).wait_timeout(short);
+            let said = told(both.acquire().await.map(drop));
+            assert_eq!(
+                said,
+                r#"lock "a" is held by "first", another lease of this client"#
+            );
+            // Another client's is not.
+            let other = stack.client().lock("a").wait_timeout(short);
+            let said = told(other.acquire().await.map(drop));
+            assert_eq!(said, r#"lock "a" is held by "first""#);
+            Ok::<_, Error>(())
+        });
+        nested.await.expect("held");
+        let both = client.lock_all(names).acquire().await.expect("free");
+        let waiting = client.lock("b").wait_timeout(short);
+        let said = told(waiting.acquire().await.map(drop));
+        assert_eq!(said, r#"lock "b" is held by another lease of this client"#);
+        both.release().await.expect("held");
+        // What was given back, or handed over, is not its own any more.
+        let lease = lock.acquire().await.expect("free");
+        let _resumed = stack.client().lock("a").resume(lease.into_token());
+        let waiting = client.lock("a").wait_timeout(short);
+        let said = told(waiting.acquire().await.map(drop));
+        assert_eq!(said, r#"lock "a" is held by "first""#);
+    });
+}
+
+fn owned((left, right): (&str, &str)) -> (String, String) {
+    (left.to_owned(), right.to_owned())
+}
+
+#[test]
 fn what_others_refuse_is_an_answer_here() {
     run(async {
         let stack = Stack::spawn();
@@ -140,7 +189,7 @@ fn offline() -> TestClient {
 fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let client = offline();
     let long = "n".repeat(513);
-    let belongs = "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:alive`, `:hold`, `:holds`, `:entries`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:entry:…`, `:wake:…` behind a hash tag; choose another ending";
+    let belongs = "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending";
     let braces = "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
     let outside = "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [
@@ -179,17 +228,17 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
         (
             client.lock_all(none),
             "",
-            "lock_all takes 1 to 32 names, and was given 0",
+            "names that are locked at once are 1 to 32, not 0",
         ),
         (
             client.lock_all(&many),
             &many.join(", "),
-            "lock_all takes 1 to 32 names, and was given 33",
+            "names that are locked at once are 1 to 32, not 33",
         ),
         (
             client.lock_all(["a", "b", "a"]),
             "a, b, a",
-            "lock_all was given \"a\" twice",
+            "\"a\" is among the names twice",
         ),
         (client.lock_all(["a", ""]), "a, ", EMPTY),
         (client.lock_all(["b", "{a}"]), "b, {a}", braces),
@@ -398,9 +447,7 @@ fn bridges_that_cannot_be_together_are_told_by_what_they_share() {
 #[test]
 fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
     let lock = offline().lock("a");
-    for name in [
-        "SET", "GETT", "EVAL", "GETDEL", "", "EXPIRE", "LPOP", "get set",
-    ] {
+    for name in ["SET", "GETT", "EVAL", "GETDEL", "", "EXPIRE", "LPOP"] {
         let what = format!(
             "\"{name}\" is not known as a command that only reads; send it with exec or commit"
         );
@@ -415,6 +462,27 @@ fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
             "the command \"MGET\" has 1001 words, and may have 1000; split it"
         )
     );
+    let of = |name: &str| Command::new(name);
+    for (command, what) in [
+        (
+            of("GET stock"),
+            "\"GET stock\" is one word of command 0: its name and each argument are words of their own",
+        ),
+        (
+            of("get").arg("stock"),
+            "word 1 of command 0 (get) is a key: append it by `Command::key`",
+        ),
+        (
+            of("MGET").key("x").arg("y"),
+            "word 2 of command 0 (MGET) is a key: append it by `Command::key`",
+        ),
+        (
+            of("GET").key("x".repeat(16 * 1024 * 1024)),
+            "the commands have more than 16777216 bytes together; send less at once",
+        ),
+    ] {
+        assert_eq!(told(lock.check_reads(&[command])), about("a", what));
+    }
     for token in ["", "token", "a token of 22 letters!", &"a".repeat(23)] {
         let bytes = token.len();
         let what = format!(
@@ -438,7 +506,59 @@ fn data_under_the_name_of_a_lock_is_told_from_a_holder() {
         let error = stack.lock("b").try_acquire().await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            r#"the key of "b" holds something else: data, or a lock of another kind"#
+            r#"the key of "b", or one that begins with it in braces, holds something else: data, or a lock of another kind"#
         );
+    });
+}
+
+#[test]
+fn a_write_that_cannot_be_sent_is_told_and_changes_nothing() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let client = stack.client();
+        let own = "command 1 (\"SET\") would write to the key of the lock itself, which says who holds it; keep data under another key";
+        let time = || Command::new("TIME");
+        for (lock, of, command, what) in [
+            (
+                client.lock("a"),
+                "a",
+                Command::new("SET").key("a").arg(5),
+                own,
+            ),
+            (
+                client.semaphore("b", 2),
+                "b",
+                Command::new("SET").key("b").arg(5),
+                own,
+            ),
+            (
+                client.lock_all(["c", "d"]),
+                "c, d",
+                Command::new("SET").key("d").arg(5),
+                own,
+            ),
+            (
+                client.lock("e"),
+                "e",
+                Command::new("INCR").arg("n"),
+                "word 1 of command 1 (INCR) is a key: append it by `Command::key`",
+            ),
+            (
+                client.lock("f"),
+                "f",
+                Command::new("SET").key("n").arg("x".repeat(17 << 20)),
+                "the commands have more than 16777216 bytes together; send less at once",
+            ),
+        ] {
+            let lease = lock.try_acquire().await.unwrap();
+            let commands = [time(), command];
+            assert_eq!(told(lease.exec(&commands).await), about(of, what));
+            assert_eq!(told(lease.commit(&commands).await), about(of, what));
+            // To read it harms nobody, and the lease goes on.
+            let read = lease.exec(&[Command::new("TYPE").key(of)]).await;
+            assert_eq!(read.unwrap().len(), 1);
+            lease.release().await.unwrap();
+        }
+        assert!(!stack.redis::<bool>("EXISTS n"));
     });
 }

@@ -17,7 +17,7 @@ use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, ov
 use crate::waiting::{LONG, meanwhile};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_one,
         a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept,
         once_it_is_kept_no_more_the_work_is_done_again,
@@ -31,6 +31,7 @@ over! {
         a_call_that_was_given_up_gives_the_lock_back,
         a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
         a_result_over_the_bound_is_refused_and_not_kept,
+        what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done,
         a_result_that_is_something_else_is_told_and_the_work_is_not_done,
         a_caller_that_waits_in_vain_is_told_that_another_is_at_it,
         the_lease_is_kept_while_the_work_goes_on,
@@ -45,7 +46,7 @@ mod push {
     use super::*;
 
     over! {
-        [upstash, webdis, on_redis_6_2, on_valkey_9] {
+        [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
             all_waiters_are_told_when_the_result_is_there,
             a_waiter_is_told_when_the_work_failed,
         }
@@ -408,6 +409,42 @@ fn a_result_over_the_bound_is_refused_and_not_kept(spawn: Spawn) {
     });
 }
 
+fn what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let done = Done::default();
+        let once = client.once("a").fingerprint("other");
+        assert_eq!(once.forget().await, Ok(false));
+        assert_eq!(charge(&client, &done).await, Ok(Executed(1)));
+        let before = seen.sent();
+        assert_eq!(once.forget().await, Ok(true));
+        assert_eq!((seen.sent(), stack.kept()), (before + 1, None));
+        assert_eq!(once.forget().await, Ok(false));
+        assert_eq!(charge(&client, &done).await, Ok(Executed(2)));
+        let _: u64 = stack.redis("DEL {a}:result");
+        let (end, first) = begin(&client, false);
+        eventually(|| stack.is_held()).await;
+        let Error::Held { remaining, .. } = once.forget().await.unwrap_err() else {
+            panic!("it is being done")
+        };
+        assert!(
+            remaining.is_some_and(|left| left > ms(5_000)),
+            "{remaining:?}"
+        );
+        drop(end);
+        assert_eq!(first.await.expect("no panic"), Ok(Executed(7)));
+        assert_eq!(charge(&client, &done).await, Ok(Replayed(7)));
+        // A repeat does not forget the next result.
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        assert_eq!(proxy.client.once("a").forget().await, Ok(true));
+        let lost = proxy.client.clone().max_attempts(1);
+        proxy.next(LoseReply);
+        let unknown = lost.once("a").forget().await.unwrap_err();
+        assert!(unknown.is_outcome_unknown() && !unknown.is_retryable());
+    });
+}
+
 fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn) {
     fn told<V>(outcome: Result<V, Error>) -> String {
         let error = outcome.err().expect("an error");
@@ -430,7 +467,7 @@ fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(spawn: Spawn
         let odd = client.once("b").run(async |_| Ok::<_, Error>(keys)).await;
         assert_eq!(
             told(odd),
-            "the result of \"b\": it cannot be written as JSON, so it is not kept: \
+            "the result of \"b\": the work was done, but it cannot be written as JSON, so it is not kept: \
              key must be a string"
         );
         assert!(!stack.redis::<bool>("EXISTS b {b}:result"));

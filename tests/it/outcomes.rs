@@ -8,7 +8,7 @@ use edgelock::{BadResponse, Bridge, Client, Error};
 use tokio::time::sleep;
 
 use crate::support::faulty::{Asked, json, serve};
-use crate::support::{Http, Tokio, client, ms, run};
+use crate::support::{Http, Tokio, client, eventually, ms, run};
 
 pub(crate) const EXECUTED_PERHAPS: bool = true;
 pub(crate) const NOT_EXECUTED: bool = false;
@@ -557,7 +557,7 @@ fn requests_have_the_one_shape_that_every_bridge_takes() {
         ] {
             assert!(head.contains(line), "{head}");
         }
-        assert_eq!([words[0].as_str(), words[2].as_str()], ["EVAL", "6"]);
+        assert_eq!([words[0].as_str(), words[2].as_str()], ["EVAL", "5"]);
     });
 }
 
@@ -666,5 +666,33 @@ fn debug_shows_no_secret() {
             !text.contains("credential-of-the-bridge") && !text.contains(lease.token().expose()),
             "{text}"
         );
+    });
+}
+
+#[test]
+fn behind_ten_thousand_waiters_nobody_waits() {
+    run(async {
+        let left = Rc::new(Cell::new(false));
+        let noted = left.clone();
+        let url = serve(move |asked| {
+            let leaves = asked.body.contains("GONE_MS");
+            noted.set(noted.get() || leaves);
+            let body = match leaves {
+                true => r#"{"result":[0,"NONCE"]}"#,
+                false => r#"{"result":[0,"NONCE",5000,10000,"1700000000000000",""]}"#,
+            };
+            std::future::ready(Some(respond(&asked, 200, body)))
+        })
+        .await;
+        let lock = client(&url, "credential-of-the-bridge").lock("a");
+        let error = lock.wait_timeout(ms(600_000)).acquire().await.unwrap_err();
+        let Error::Held {
+            ahead, requests, ..
+        } = error
+        else {
+            panic!("{error}")
+        };
+        assert_eq!((ahead, requests), (10_000, 2));
+        eventually(|| left.get()).await;
     });
 }

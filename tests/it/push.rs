@@ -8,7 +8,7 @@ use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
 use crate::waiting::{LONG, Watched, acquire, meanwhile};
 
 over! {
-    [upstash, webdis, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_release_hands_the_lock_to_the_first_waiter_at_no_further_request,
         a_commit_and_a_forced_release_hand_over_too,
         a_waiter_that_may_send_no_more_requests_goes_on_listening,

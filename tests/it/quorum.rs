@@ -10,6 +10,7 @@ use redis::ConnectionLike;
 use tokio::task::JoinSet;
 use xtask::stack::{self, RedisServer};
 
+use crate::support::faulty::{Fault, Proxy};
 use crate::support::kinds::Kind;
 use crate::support::{Http, TestClient, TestLock, Tokio, code, eventually, ms, run};
 
@@ -167,11 +168,62 @@ fn a_lease_that_a_majority_lost_is_lost_and_given_back_by_the_rest() {
         let lease = bridges.lock().acquire().await.expect("free");
         eventually(|| bridges.votes() == 3).await;
         bridges.say(0, &format!("DEL {NAME}"));
-        lease.renew().await.expect("held by two");
         bridges.say(1, &format!("DEL {NAME}"));
         assert_eq!(code(lease.renew().await), "lost");
         bridges.no_vote_is_left().await;
         assert_eq!(code(lease.release().await), "lost");
+    });
+}
+
+#[test]
+fn a_lease_that_began_a_vote_short_is_held_everywhere_once_it_is_renewed_and_a_minority_may_go() {
+    run(async {
+        let mut bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        bridges.say(2, &format!("SET {NAME} other"));
+        let lease = bridges.lock().acquire().await.expect("two of three");
+        lease.renew().await.expect("held by two");
+        assert_eq!(bridges.say(2, &format!("DEL {NAME}")), redis::Value::Int(1));
+        lease.renew().await.expect("held by two");
+        let vote = redis::Value::BulkString(lease.token().expose().into());
+        eventually(|| bridges.say(2, &format!("GET {NAME}")) == vote).await;
+        let fence = bridges.say(2, &format!("GET {{{NAME}}}:fence"));
+        let fence: String = redis::from_redis_value(fence).expect("text");
+        let [_, last, token, of_hold, ..] = *fence.split(' ').collect::<Vec<_>>() else {
+            panic!("{fence}")
+        };
+        let raised = (lease.fence().to_string(), lease.token().expose());
+        assert_eq!((of_hold.to_owned(), token), raised);
+        assert!(last.parse::<u64>().expect("a number") >= lease.fence());
+        drop(bridges.0.remove(0));
+        for _ in 0..3 {
+            lease.renew().await.expect("held by two");
+        }
+        lease.release().await.expect("held by two");
+        bridges.no_vote_is_left().await;
+    });
+}
+
+#[test]
+fn a_vote_that_a_renewal_gets_brings_back_no_lease_that_was_forced_or_given_back() {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        let lease = bridges.lock().acquire().await.expect("free");
+        assert!(bridges.lock().force_release().await.expect("answers"));
+        for _ in 0..3 {
+            assert!(lease.renew().await.is_err());
+        }
+        bridges.no_vote_is_left().await;
+        let lease = bridges.lock().acquire().await.expect("free");
+        let mine = |lock: TestLock| lock.resume(lease.token().clone()).expect("a token");
+        let other = mine(bridges.lock());
+        other.renew().await.expect("held");
+        lease.release().await.expect("held");
+        for _ in 0..3 {
+            assert!(other.renew().await.is_err());
+            assert_eq!(bridges.votes(), 0);
+        }
     });
 }
 
@@ -206,6 +258,36 @@ fn of_a_split_vote_nothing_is_left_and_somebody_wins() {
             done.expect("no panic").expect("its turn came");
         }
         bridges.no_vote_is_left().await;
+    });
+}
+
+#[test]
+fn a_vote_that_is_lost_before_the_lock_is_granted_is_asked_for_again_while_there_is_time_to_wait() {
+    run(async {
+        let bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        // The vote passes, and what raises the fence is held up on the way to a majority.
+        let held_up = async |index: usize| {
+            let bridge = &bridges.0[index];
+            let route = |url: &str| Bridge::upstash(url, bridge.token()).expect("a bridge");
+            Proxy::to(bridge.url(), route, [Fault::Pass, Fault::Delay]).await
+        };
+        let proxies = [held_up(0).await, held_up(1).await];
+        let urls = [&proxies[0].url as &str, &proxies[1].url, bridges.0[2].url()];
+        let routes = urls.iter().zip(&bridges.0);
+        let routes = routes.map(|(url, one)| Bridge::upstash(url, one.token()).expect("a bridge"));
+        let client = Client::quorum(routes, Http::default(), Tokio::default()).expect("a quorum");
+        let forget = async {
+            eventually(|| proxies.iter().all(|proxy| proxy.seen().len() == 2)).await;
+            for (index, proxy) in proxies.iter().enumerate() {
+                bridges.say(index, &format!("DEL {NAME}"));
+                proxy.deliver().await;
+            }
+        };
+        let lock = lock(&client);
+        let (lease, ()) = tokio::join!(lock.acquire(), forget);
+        let lease = lease.expect("there is time to wait");
+        lease.renew().await.expect("held");
     });
 }
 
@@ -317,8 +399,19 @@ fn what_several_bridges_cannot_have_in_common_is_refused() {
                 .expect_err("which?"),
             "`shard_of`",
         );
-        let error = bridges.lock().fair(true).acquire().await;
-        refused(error.expect_err("no queue"), "fair");
+        let lock = || bridges.lock();
+        for (lock, word) in [
+            (lock().fair(true), "fair"),
+            (lock().wait_for_replicas(1, ms(100)), "replicas"),
+            (lock().signal_list("list"), "signal list"),
+        ] {
+            refused(lock.acquire().await.expect_err("one Redis"), word);
+        }
+        let throttled = client.throttle(NAME, TTL).try_pass().await;
+        refused(throttled.expect_err("one Redis"), "one bridge");
+        let debounce = client.debounce(NAME, TTL);
+        let debounced = debounce.run(async || Ok::<_, Error>(())).await;
+        refused(debounced.expect_err("one Redis"), "one bridge");
         let error = bridges
             .lock()
             .acquire_and_read(std::slice::from_ref(&get))

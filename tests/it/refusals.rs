@@ -36,6 +36,27 @@ async fn refused(lock: &TestLock) -> Error {
     lock.try_acquire().await.expect_err("it is refused")
 }
 
+/// The same words may be about a path that a bridge takes for a command.
+#[test]
+fn a_redis_without_scripts_is_told_as_one_and_not_as_a_wrong_address() {
+    run(async {
+        let without = ["EVAL", "EVALSHA"].map(|name| ["--rename-command", name, ""]);
+        let redis = RedisServer::start(without.as_flattened());
+        let (bridge, client) = before(&redis);
+        for error in [
+            refused(&client.lock("a")).await,
+            client.read(&[Command::new("TIME")]).await.unwrap_err(),
+        ] {
+            is_final(&error, "unknown command 'EVAL'");
+            assert_eq!(error.reason(), Some("no_scripts"));
+            assert!(error.advice().contains("rename-command"));
+        }
+        let astray = format!("{}/app", bridge.url());
+        let error = refused(&crate::support::client(&astray, bridge.token()).lock("a")).await;
+        assert_eq!(error.reason(), Some("path_is_command"), "{error}");
+    });
+}
+
 #[test]
 fn a_replica_is_passing_since_a_fail_over_may_be_under_way() {
     run(async {

@@ -35,6 +35,18 @@ impl Shards {
         };
         (0..3).filter(|at| has(&self.0[*at])).collect()
     }
+
+    fn somebody_waits(&self, name: &str) -> bool {
+        let waits = |bridge: &stack::Bridge| {
+            let mut redis = bridge.redis().get_connection().expect("redis");
+            let record: Option<String> = redis::cmd("GET")
+                .arg(format!("{{{name}}}:fence"))
+                .query(&mut redis)
+                .expect("redis answers");
+            record.is_some_and(|record| record.matches(',').count() > 1)
+        };
+        self.0.iter().any(waits)
+    }
 }
 
 #[test]
@@ -126,7 +138,7 @@ fn a_release_hands_a_lock_over_behind_its_bridge() {
         let lock = shards.client().lock("sku:42").wait_timeout(ms(30_000));
         let holder = lock.try_acquire().await.unwrap();
         let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
-        while shards.places("{sku:42}:queue").is_empty() {
+        while !shards.somebody_waits("sku:42") {
             tokio::time::sleep(ms(2)).await;
         }
         holder.release().await.unwrap();

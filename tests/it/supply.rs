@@ -7,34 +7,28 @@ use std::process::Command;
 
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
-use xtask::paths;
+use xtask::{component, paths};
 
-/// Licences that ask for no more than their text beside the code.
-const ALLOWED: [&str; 12] = [
-    "0BSD",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "BlueOak-1.0.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Zlib",
-];
+/// Licences that ask for no more than their text beside the code: those of `deny.toml`, by which
+/// cargo-deny goes too.
+fn allowed() -> Vec<String> {
+    let text = fs::read_to_string(paths::root().join("deny.toml")).expect("deny.toml");
+    let (_, list) = text.split_once("\nallow = [\n").expect("licences");
+    let (list, _) = list.split_once(']').expect("an end");
+    let names = list.split('"').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
 
 /// Licences of tools that run here but are in nothing that we publish: Vite's lightningcss,
 /// miniflare's sharp, and typedoc's argparse.
 const ALLOWED_OF_TOOLS: [&str; 3] = ["LGPL-3.0-or-later", "MPL-2.0", "Python-2.0"];
 
-fn is_allowed(license: &str, allowed: &[&str]) -> bool {
+fn is_allowed(license: &str, allowed: &[String]) -> bool {
     let expression = Expression::parse_mode(license, ParseMode::LAX);
     expression.is_ok_and(|expression| {
         expression.evaluate(|needed| {
             let id = needed.license.id();
-            id.is_some_and(|id| allowed.contains(&id.name))
+            id.is_some_and(|id| allowed.iter().any(|name| name == id.name))
         })
     })
 }
@@ -56,9 +50,11 @@ fn crates(manifest: &str, platform: &str) -> Vec<Value> {
 
 #[test]
 fn every_crate_has_a_licence_that_is_allowed_and_comes_from_the_registry() {
+    let allowed = allowed();
     for (manifest, platform) in [
         ("Cargo.toml", "x86_64-unknown-linux-gnu"),
         ("Cargo.toml", "wasm32-unknown-unknown"),
+        ("Cargo.toml", component::TARGET),
         ("xtask/tools/Cargo.toml", "x86_64-unknown-linux-gnu"),
     ] {
         let crates = crates(manifest, platform);
@@ -72,14 +68,15 @@ fn every_crate_has_a_licence_that_is_allowed_and_comes_from_the_registry() {
             let (name, license) = (&package["name"], package["license"].as_str());
             assert!(source.starts_with("registry+https://"), "{name}: {source}");
             let license = license.unwrap_or("none");
-            assert!(is_allowed(license, &ALLOWED), "{name} has {license}");
+            assert!(is_allowed(license, &allowed), "{name} has {license}");
         }
     }
 }
 
 #[test]
 fn every_npm_package_has_a_licence_that_is_allowed_and_the_hash_of_what_it_holds() {
-    let all = [&ALLOWED[..], &ALLOWED_OF_TOOLS].concat();
+    let mut all = allowed();
+    all.extend(ALLOWED_OF_TOOLS.map(str::to_owned));
     let text = fs::read_to_string(paths::root().join("package-lock.json")).expect("a lock file");
     let lock: Value = serde_json::from_str(&text).expect("JSON");
     let packages = lock["packages"].as_object().expect("packages");
@@ -110,6 +107,15 @@ fn the_npm_package_depends_on_nothing_when_it_runs() {
     ] {
         assert!(manifest[kind].is_null(), "{kind}");
     }
+}
+
+/// wasm-bindgen copies what the package.json beside a crate's manifest depends on into the wasm of
+/// everybody who uses the crate, as far as the crate has JavaScript. worker-build refuses that.
+#[test]
+fn nobody_who_builds_wasm_with_the_crate_gets_npm_packages() {
+    let text = fs::read_to_string(paths::root().join("package.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(manifest.get("dependencies"), None);
 }
 
 /// The compiler enforces the lint in each crate, and `forbid` cannot be lifted in a file.
@@ -197,13 +203,14 @@ fn the_address_of_the_repository_has_one_place() {
 
 #[test]
 fn a_licence_that_asks_for_more_is_refused() {
+    let allowed = allowed();
     for license in [
         "MIT",
         "MIT/Apache-2.0",
         "GPL-3.0 OR MIT",
         "(MIT OR Apache-2.0) AND Unicode-3.0",
     ] {
-        assert!(is_allowed(license, &ALLOWED), "{license}");
+        assert!(is_allowed(license, &allowed), "{license}");
     }
     for license in [
         "none",
@@ -213,6 +220,6 @@ fn a_licence_that_asks_for_more_is_refused() {
         "MPL-2.0",
         "Proprietary",
     ] {
-        assert!(!is_allowed(license, &ALLOWED), "{license}");
+        assert!(!is_allowed(license, &allowed), "{license}");
     }
 }

@@ -12,9 +12,13 @@ use axum::routing::get;
 use edgelock::native::{self, Client};
 use edgelock::{Bridge, EntropyUnavailable, Error, Event, EventKind, Instant, Runtime, Task};
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
 use crate::support::{Stack, eventually, ms};
+
+/// Nobody waits that long for a lock to become free.
+const LONG: Duration = Duration::from_secs(600);
 
 /// A shop whose handlers say when they have got somewhere.
 #[derive(Clone)]
@@ -62,9 +66,9 @@ async fn a_customer_that_hangs_up_costs_no_ttl() {
     // The second customer hangs up while its handler waits for the lock. Then the first hangs up,
     // whose handler has the lock.
     let second = customer(address);
-    eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 1).await;
+    eventually(|| stack.waiters_for("a") == 1).await;
     second.abort();
-    eventually(|| stack.redis::<u64>("ZCARD {a}:queue") == 0).await;
+    eventually(|| stack.waiters_for("a") == 0).await;
     first.abort();
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
 }
@@ -99,6 +103,40 @@ async fn one_holder_at_a_time_on_several_threads() {
 async fn a_lease_may_be_dropped_on_a_thread_that_is_not_of_the_runtime() {
     let mut stack = Stack::spawn();
     let lock = native::client(stack.route()).lock("a");
+    let lease = lock.acquire().await.expect("a lease");
+    std::thread::spawn(|| drop(lease)).join().expect("no panic");
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+}
+
+/// As by a thread that blocks on a small runtime of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_may_be_dropped_in_another_runtime_that_ends_at_once() {
+    let mut stack = Stack::spawn();
+    let lock = native::client(stack.route()).lock("a").ttl(LONG);
+    for run in [Builder::new_current_thread, Builder::new_multi_thread] {
+        let lease = lock.acquire().await.expect("a lease");
+        let elsewhere = std::thread::spawn(move || {
+            let runtime = run().enable_all().build().expect("a runtime");
+            runtime.block_on(async { drop(lease) });
+            runtime.shutdown_background();
+        });
+        elsewhere.join().expect("no panic");
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_released_though_the_first_runtime_of_its_client_is_over() {
+    let mut stack = Stack::spawn();
+    let bridge: Bridge = stack.route();
+    let first = std::thread::spawn(|| {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let lock = native::client(bridge).lock("a").ttl(LONG);
+            lock.acquire().await?.release().await.map(|()| lock)
+        })
+    });
+    let lock = first.join().expect("no panic").expect("a lock");
     let lease = lock.acquire().await.expect("a lease");
     std::thread::spawn(|| drop(lease)).join().expect("no panic");
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;

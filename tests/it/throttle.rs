@@ -11,7 +11,7 @@ use crate::support::noted::noting;
 use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_valkey_9] {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts,
         of_twenty_at_once_one_passes,
         when_the_window_is_over_the_next_passes,

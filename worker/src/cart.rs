@@ -3,16 +3,21 @@
 
 use std::time::Duration;
 
-use edgelock::{Command, Decision, Error, Reply, Runtime, Transport};
-use serde::Serialize;
+use edgelock::{Command, Decision, Error, Reply, Runtime};
+use serde_json::{Value, json};
+use shared::body::{Id, parse};
+use shared::call::{self, Answer, Call};
+use shared::gate::Gate;
+use shared::problem::Problem;
+use shared::section::{NO_FENCE, WAIT, section};
+use worker::{Request, RouteContext};
 
-use crate::http::Response;
-use crate::input::{self, Cart, Id, Order};
-use crate::ledger::{Ledger, OrderNow, READS_OF_ORDER, Sold};
-use crate::placement::{NO_FENCE, Placement, place};
-use crate::problem::Problem;
-use crate::section::{WAIT, section_under};
-use crate::shop::Shop;
+use crate::input::{Cart, Order};
+use crate::isolate::{CARTS, SOLD_OUT as SOLD_OUT_HERE, ask, of_section};
+use crate::ledger::{Ledger, READS_OF_ORDER};
+use crate::placement::{
+    OrderNow, Placement, SOLD_OUT, Sold, order_conflict, place as place_item, sold_out,
+};
 
 /// As that of a turn of orders: it is for a Worker that died.
 const TTL: Duration = Duration::from_secs(3);
@@ -22,40 +27,42 @@ const TTL: Duration = Duration::from_secs(3);
 /// what is sold out. Together they stay below 40, and a handler may have 50.
 const MAX_REQUESTS: u32 = 28;
 
-impl<T: Transport, R: Runtime> Shop<T, R> {
-    pub(crate) async fn place_cart(&self, body: &[u8]) -> Result<Response, Problem> {
-        let cart: Cart = input::parse(body)?;
-        let outcome = self.sell_all(&Line::all(&cart)).await;
-        if let Some(sku) = outcome.as_ref().err().and_then(Problem::sold_out_sku) {
-            self.isolate.sold_out.notice(sku, &self.client);
-        }
-        let (sold, status) = outcome?;
-        Ok(Response::json(status, &Receipt::of(&cart, &sold)))
+pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
+    let cart: Cart = parse(&call::read(&mut request).await?)?;
+    let call = route.data.ends_with_its_caller();
+    let outcome = sell_all(&call, &Line::all(&cart)).await;
+    let sold_out = outcome.as_ref().err().filter(|problem| problem.code == SOLD_OUT);
+    let sku = sold_out.and_then(|problem| Id::parse(problem.member("sku")?.as_str()?));
+    if let Some(sku) = sku {
+        SOLD_OUT_HERE.with(|sold_out| sold_out.notice(&sku, &call.client));
     }
+    let (sold, status) = outcome?;
+    call::json(status, &receipt(&cart, &sold))
+}
 
-    async fn sell_all(&self, lines: &[Line]) -> Outcome {
-        let now = self.client.runtime().now();
-        let is_too_late = |line: &&Line| {
-            let sold_out = &self.isolate.sold_out;
-            sold_out.refuses(&line.sku, &line.order.order_id, now)
-        };
-        if let Some(line) = lines.iter().find(is_too_late) {
-            return Err(Problem::sold_out().sku(&line.sku));
-        }
-        // It looks first, since a cart that gets nothing must not keep others out of its sales. A
-        // look may see what no replica has yet.
-        let reads: Vec<_> = lines.iter().flat_map(Line::reads).collect();
-        let found = self.client.read(&reads).await.map_err(of_look)?;
-        if let (Decision::Leave(sold), None) = (decide(lines, &found, NO_FENCE)?, self.replicas) {
-            return Ok(sold);
-        }
-        let names: Vec<_> = lines.iter().map(|line| line.ledger.lock_name()).collect();
-        let locks = self.section_locks(&names).ttl(TTL).wait_timeout(WAIT);
-        let locks = locks.max_requests(MAX_REQUESTS);
-        let decide = |replies: &[Reply], fence| decide(lines, replies, fence);
-        let (sold, _) = section_under(&locks, &reads, decide).await?;
-        Ok(sold)
+async fn sell_all(call: &Call, lines: &[Line]) -> Outcome {
+    let now = call.client.runtime().now();
+    let is_too_late = |line: &&Line| {
+        SOLD_OUT_HERE.with(|sold_out| sold_out.refuses(&line.sku, &line.order.order_id, now))
+    };
+    if let Some(line) = lines.iter().find(is_too_late) {
+        return Err(of_item(sold_out(), line));
     }
+    // It looks first, since a cart that gets nothing must not keep others out of its sales. A look
+    // may see what no replica has yet.
+    let reads: Vec<_> = lines.iter().flat_map(Line::reads).collect();
+    let place = ask(call).await?;
+    let found = call.client.read(&reads).await.map_err(of_look)?;
+    drop(place);
+    if let (Decision::Leave(sold), None) = (decide(lines, &found, NO_FENCE)?, call.replicas) {
+        return Ok(sold);
+    }
+    let names: Vec<_> = lines.iter().map(|line| line.ledger.lock_name()).collect();
+    let wait = call.pass(&CARTS.with(Gate::clone), names.clone(), WAIT).await?;
+    let locks = of_section(call, call.client.lock_all(&names)).ttl(TTL).wait_timeout(wait);
+    let decide = |replies: &[Reply], fence| decide(lines, replies, fence);
+    let (sold, _) = section(&locks.max_requests(MAX_REQUESTS), &reads, decide).await?;
+    Ok(sold)
 }
 
 /// What was sold of each item, and the status of the answer.
@@ -100,16 +107,12 @@ fn decide(
     }
     let (mut known, mut new, mut commands) = (Vec::new(), Vec::new(), Vec::new());
     for (line, replies) in lines.iter().zip(replies.chunks(READS_OF_ORDER)) {
-        let Line { sku, ledger, order } = line;
+        let Line { ledger, order, .. } = line;
         let found = OrderNow::parse(replies);
-        let placement = found.and_then(|found| place(order, lines.len() as u64, &found, fence));
-        match placement.map_err(|problem| problem.sku(sku))? {
+        let placed = found.and_then(|found| place_item(order, lines.len() as u64, &found, fence));
+        match placed.map_err(|problem| of_item(problem, line))? {
             Placement::Known(sold) => known.push(sold),
-            Placement::New {
-                sold,
-                bought,
-                ends_at_ms,
-            } => {
+            Placement::New { sold, bought, ends_at_ms } => {
                 commands.extend(ledger.sell(order, &sold, bought));
                 commands.extend(ledger.expire(ends_at_ms));
                 new.push(sold);
@@ -122,9 +125,14 @@ fn decide(
     // The items of one cart were sold under one fence.
     let is_one_cart = new.is_empty() && known.iter().all(|sold| sold.fence == known[0].fence);
     if !is_one_cart {
-        return Err(Problem::order_conflict());
+        return Err(order_conflict());
     }
     Ok(Decision::Leave((known, 200)))
+}
+
+/// Names the item because of which a cart is refused.
+fn of_item(problem: Problem, line: &Line) -> Problem {
+    problem.with("sku", line.sku.as_str())
 }
 
 /// As [`Problem::of`]. A Redis Cluster runs no script with keys of several slots, and says so.
@@ -140,35 +148,12 @@ fn of_look(error: Error) -> Problem {
 }
 
 /// A sold cart as its buyer sees it: the same each time.
-#[derive(Serialize)]
-struct Receipt<'a> {
-    order_id: &'a Id,
-    buyer: &'a Id,
-    items: Vec<SoldItem<'a>>,
-    fence: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct SoldItem<'a> {
-    sku: &'a Id,
-    quantity: u64,
-    remaining: u64,
-}
-
-impl<'a> Receipt<'a> {
-    fn of(cart: &'a Cart, sold: &[Sold]) -> Self {
-        let items = cart.items.iter().zip(sold);
-        Self {
-            order_id: &cart.order_id,
-            buyer: &cart.buyer,
-            items: items
-                .map(|(item, sold)| SoldItem {
-                    sku: &item.sku,
-                    quantity: sold.quantity,
-                    remaining: sold.remaining,
-                })
-                .collect(),
-            fence: sold.first().map(|sold| sold.fence),
-        }
-    }
+fn receipt(cart: &Cart, sold: &[Sold]) -> Value {
+    let items = cart.items.iter().zip(sold).map(|(item, sold)| {
+        json!({"sku": item.sku, "quantity": sold.quantity, "remaining": sold.remaining})
+    });
+    json!({
+        "order_id": cart.order_id, "buyer": cart.buyer, "items": items.collect::<Vec<_>>(),
+        "fence": sold.first().map(|sold| sold.fence),
+    })
 }

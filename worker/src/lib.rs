@@ -1,39 +1,71 @@
-//! A flash sale and a lottery at the edge, and locks as a service. The Worker parses a request,
-//! calls edgelock, and shapes a response.
-//!
-//! Everything but `host` is plain Rust without JavaScript: [`Shop::admit`] checks a [`Head`], and
-//! [`Shop::answer`] makes the [`Response`].
-
-#[cfg(target_family = "wasm")]
-pub mod host;
+//! A flash sale: it opens sales, shows them, and sells from one or several at once. Each handler
+//! checks a request, calls edgelock, and shapes an answer.
 
 mod cart;
-mod config;
-mod day;
-mod draw;
-mod drawing;
-mod http;
 mod input;
+mod isolate;
 mod ledger;
-mod locks;
 mod look;
-mod lottery;
-#[cfg(any(target_family = "wasm", test))]
-mod observe;
 mod orders;
 mod page;
 mod placement;
-mod problem;
-mod reply;
-mod route;
 mod sales;
-mod section;
-mod shop;
 mod sold_out;
-mod tickets;
+mod turn;
 
-pub use config::Config;
-pub use drawing::Draw;
-pub use http::{Head, Response};
-pub use problem::Problem;
-pub use shop::{Admitted, Isolate, Shop};
+use shared::body::Id;
+use shared::call::{Call, answered, decoded, told};
+use shared::problem::Problem;
+use worker::{Context, Env, Request, Response, Result, RouteContext, Router, event};
+
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+    let (method, path) = (request.method(), request.path());
+    let call = match Call::new(&request, &env, context) {
+        Ok(call) => call,
+        Err(problem) => return told(problem),
+    };
+    let response = routes(call.clone()).run(request, env).await?;
+    call.finish(response, &method, methods(&path))
+}
+
+fn routes<'a>(call: Call) -> Router<'a, Call> {
+    Router::with_data(call)
+        .post_async("/sales/:sku/orders", |request, route| answered(orders::place(request, route)))
+        .post_async("/orders", |request, route| answered(cart::place(request, route)))
+        .get("/", |_, route| page::show(&route.data).or_else(told))
+        .head("/", |_, route| page::show(&route.data).or_else(told))
+        .put_async("/sales/:sku", |request, route| answered(sales::open(request, route)))
+        .get_async("/sales/:sku", |_, route| answered(sales::show(route)))
+        .head_async("/sales/:sku", |_, route| answered(sales::show(route)))
+        .get_async("/sales/:sku/lock", |_, route| answered(look::show(route)))
+        .head_async("/sales/:sku/lock", |_, route| answered(look::show(route)))
+        .or_else_any_method("/*path", |request, _| told(no_route(&request.path())))
+}
+
+/// Which methods a path that is there has.
+fn methods(path: &str) -> &'static str {
+    match path.strip_prefix("/sales/") {
+        Some(sku) if !sku.contains('/') => "GET, HEAD, PUT",
+        _ if path.ends_with("/orders") => "POST",
+        _ => "GET, HEAD",
+    }
+}
+
+fn no_route(path: &str) -> Problem {
+    if path == "/sales/" {
+        return no_sku();
+    }
+    let told = "there is /, /sales/{sku}, /sales/{sku}/orders, /sales/{sku}/lock and /orders";
+    Problem::new(404, "no_such_route", told)
+}
+
+/// The sku in the path.
+fn sku(route: &RouteContext<Call>) -> std::result::Result<Id, Problem> {
+    let text = decoded("sku", route.param("sku"))?;
+    Id::parse(&text).ok_or_else(no_sku)
+}
+
+fn no_sku() -> Problem {
+    Problem::invalid("sku", format!("a sku is {}", Id::RULE))
+}

@@ -1,44 +1,52 @@
 //! Shows the lock of a sale to everybody, without its token. An isolate looks at a lock once a
 //! second at most, however many ask.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use edgelock::{Inspection, Instant, Runtime, Transport};
-use serde::Serialize;
+use edgelock::{Inspection, Instant, Runtime};
+use serde_json::json;
+use shared::body::Id;
+use shared::call::{self, Answer, Call};
+use shared::problem::{Problem, millis};
+use worker::RouteContext;
 
-use crate::http::Response;
-use crate::input::Id;
+use crate::isolate::{LOOKS, ask};
 use crate::ledger::Ledger;
-use crate::problem::{Problem, millis};
-use crate::shop::{LABEL, Shop};
+use crate::sku;
 
 /// How long others get what one request found.
 const KEPT: Duration = Duration::from_secs(1);
-/// More locks than these are not looked at in the same second.
-const MOST_SALES: usize = 16;
 
-impl<T: Transport, R: Runtime> Shop<T, R> {
-    pub(crate) async fn show_lock(&self, sku: &Id) -> Result<Response, Problem> {
-        let now = self.client.runtime().now();
-        let looks = &self.isolate.looks;
-        let look = match looks.begin(sku, now)? {
-            Some(look) => look,
-            None => {
-                let lock = self.client.lock(&Ledger::of(sku).lock_name());
-                let found = lock.inspect().await.map_err(Problem::of)?;
-                looks.remember(sku, Look::of(found, self.client.runtime().now()))
-            }
-        };
-        let age = self.client.runtime().now().since(look.at);
-        Ok(Response::json(200, &Shown::of(sku, &look, age)))
-    }
+/// How the label of each isolate begins.
+pub const LABEL: &str = "isolate ";
+
+/// It comes to its end whether its caller stays or not, since others wait for what it sees.
+pub async fn show(route: RouteContext<Call>) -> Answer {
+    let (sku, call) = (sku(&route)?, route.data);
+    let runtime = call.client.runtime();
+    let look = match LOOKS.with(|looks| looks.begin(&sku, runtime.now()))? {
+        Some(look) => look,
+        None => {
+            let _place = ask(&call).await?;
+            let found = call.client.lock(&Ledger::of(&sku).lock_name()).inspect().await;
+            let look = Look::of(found.map_err(Problem::of)?, runtime.now());
+            LOOKS.with(|looks| looks.remember(&sku, look))
+        }
+    };
+    let shown = json!({
+        "sku": sku, "held": look.held, "holder": look.holder,
+        "remaining_ms": look.remaining.map(millis), "waiting": look.waiting, "fence": look.fence,
+        // How long ago this was so.
+        "age_ms": millis(runtime.now().since(look.at)),
+    });
+    call::json(200, &shown)
 }
 
 /// What all requests to one isolate saw of the locks of sales.
-#[derive(Clone, Default)]
-pub(crate) struct Looks(Arc<Mutex<BTreeMap<Id, Looked>>>);
+#[derive(Default)]
+pub struct Looks(RefCell<BTreeMap<Id, Looked>>);
 
 struct Looked {
     asked_at: Instant,
@@ -48,7 +56,7 @@ struct Looked {
 
 /// What is shown of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Look {
+pub struct Look {
     at: Instant,
     held: bool,
     holder: Option<String>,
@@ -61,39 +69,27 @@ impl Looks {
     /// The last look, if it is fresh or somebody renews it. `None` if the caller is to look.
     ///
     /// # Errors
-    /// 429 if the first look has no answer yet, or if too many locks are looked at.
-    fn begin(&self, sku: &Id, now: Instant) -> Result<Option<Look>, Problem> {
-        let mut looks = self.looks();
+    /// 429 if the first look has no answer yet.
+    pub fn begin(&self, sku: &Id, now: Instant) -> Result<Option<Look>, Problem> {
+        let mut looks = self.0.borrow_mut();
         if let Some(looked) = looks.get_mut(sku) {
             if now.since(looked.asked_at) < KEPT {
-                return looked
-                    .look
-                    .clone()
-                    .map(Some)
-                    .ok_or_else(Problem::look_later);
+                return looked.look.clone().map(Some).ok_or_else(look_later);
             }
             looked.asked_at = now;
             return Ok(None);
         }
         looks.retain(|_, looked| now.since(looked.asked_at) < KEPT);
-        if looks.len() >= MOST_SALES {
-            return Err(Problem::look_later());
-        }
         let (asked_at, look) = (now, None);
         looks.insert(sku.clone(), Looked { asked_at, look });
         Ok(None)
     }
 
-    fn remember(&self, sku: &Id, look: Look) -> Look {
-        if let Some(looked) = self.looks().get_mut(sku) {
+    pub fn remember(&self, sku: &Id, look: Look) -> Look {
+        if let Some(looked) = self.0.borrow_mut().get_mut(sku) {
             looked.look = Some(look.clone());
         }
         look
-    }
-
-    /// No change is left half done under this mutex.
-    fn looks(&self) -> MutexGuard<'_, BTreeMap<Id, Looked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,79 +109,8 @@ impl Look {
     }
 }
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    sku: &'a Id,
-    held: bool,
-    holder: Option<&'a str>,
-    remaining_ms: Option<u64>,
-    waiting: u64,
-    fence: Option<u64>,
-    /// How long ago this was so.
-    age_ms: u64,
-}
-
-impl<'a> Shown<'a> {
-    fn of(sku: &'a Id, look: &'a Look, age: Duration) -> Self {
-        Self {
-            sku,
-            held: look.held,
-            holder: look.holder.as_deref(),
-            remaining_ms: look.remaining.map(millis),
-            waiting: look.waiting,
-            fence: look.fence,
-            age_ms: millis(age),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_origin(Duration::from_millis(ms))
-    }
-
-    fn sku(text: &str) -> Id {
-        Id::parse(text).expect("a sku")
-    }
-
-    fn look(ms: u64) -> Look {
-        Look {
-            at: at(ms),
-            held: false,
-            holder: None,
-            remaining: None,
-            waiting: 0,
-            fence: None,
-        }
-    }
-
-    #[test]
-    fn one_request_a_second_looks_and_the_others_get_what_it_saw() {
-        let looks = Looks::default();
-        assert!(matches!(looks.begin(&sku("a"), at(0)), Ok(None)));
-        assert!(
-            looks.begin(&sku("a"), at(1)).is_err(),
-            "nothing was seen yet"
-        );
-        looks.remember(&sku("a"), look(5));
-        let seen = |ms| looks.begin(&sku("a"), at(ms)).ok().flatten();
-        assert_eq!(seen(999), Some(look(5)));
-        assert_eq!(seen(1_000), None, "it is time to look again");
-        assert_eq!(seen(1_001), Some(look(5)), "another one looks");
-        assert_eq!(seen(2_000), None, "that one never answered");
-    }
-
-    #[test]
-    fn an_isolate_looks_at_sixteen_locks_a_second_at_most() {
-        let looks = Looks::default();
-        let asks = |sku: &Id, ms| matches!(looks.begin(sku, at(ms)), Ok(None));
-        let skus: Vec<_> = (0..1_000).map(|n| sku(&format!("s{n}"))).collect();
-        assert_eq!(skus.iter().filter(|sku| asks(sku, 0)).count(), MOST_SALES);
-        assert_eq!(skus.iter().filter(|sku| asks(sku, 999)).count(), 0);
-        assert!(asks(&skus[999], 1_000));
-        assert_eq!(looks.looks().len(), 1);
-    }
+/// The lock was not looked at, to spare the bridge.
+fn look_later() -> Problem {
+    let told = "this lock is looked at once a second; come back";
+    Problem::new(429, "look_later", told).retry_after(KEPT)
 }

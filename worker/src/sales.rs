@@ -1,95 +1,74 @@
 //! Opens a sale, and shows it.
 
-use edgelock::{Decision, Runtime, Transport};
-use serde::Serialize;
+use edgelock::Decision;
+use serde_json::{Value, json};
+use shared::body::{Id, parse};
+use shared::call::{self, Answer, Call};
+use shared::gate::Gate;
+use shared::problem::Problem;
+use shared::section::{WAIT, section};
+use worker::{Request, RouteContext};
 
-use crate::http::Response;
-use crate::input::{self, Id, Terms};
-use crate::ledger::{Ledger, Sale, SaleNow};
-use crate::problem::Problem;
-use crate::shop::Shop;
+use crate::input::Terms;
+use crate::isolate::{OPENINGS, ask, of_section};
+use crate::ledger::Ledger;
+use crate::placement::{Sale, SaleNow, no_such_sale};
+use crate::sku;
 
 const LONGEST_SALE_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
-impl<T: Transport, R: Runtime> Shop<T, R> {
-    pub(crate) async fn open_sale(&self, sku: &Id, body: &[u8]) -> Result<Response, Problem> {
-        let terms: Terms = input::parse(body)?;
-        let ledger = Ledger::of(sku);
-        self.section(&ledger.lock_name(), &ledger.read_sale(), |replies, _| {
-            open(sku, &ledger, &terms, &SaleNow::parse(replies)?)
-        })
-        .await
-    }
+pub async fn open(mut request: Request, route: RouteContext<Call>) -> Answer {
+    let sku = sku(&route)?;
+    call::admit(&request, &route.env, "ADMIN_CREDENTIAL")?;
+    let terms: Terms = parse(&call::read(&mut request).await?)?;
+    let (call, ledger) = (route.data.ends_with_its_caller(), Ledger::of(&sku));
+    let name = ledger.lock_name();
+    let wait = call.pass(&OPENINGS.with(Gate::clone), vec![name.clone()], WAIT).await?;
+    let lock = of_section(&call, call.client.lock(&name)).wait_timeout(wait);
+    let decide = |replies: &[_], _| decide(&sku, &ledger, &terms, &SaleNow::parse(replies)?);
+    let ((status, opened), _) = section(&lock, &ledger.read_sale(), decide).await?;
+    call::json(status, &opened)
+}
 
-    pub(crate) async fn show_sale(&self, sku: &Id) -> Result<Response, Problem> {
-        let reads = Ledger::of(sku).read_sale();
-        let replies = self.client.read(&reads).await.map_err(Problem::of)?;
-        let SaleNow { sale, now_ms } = SaleNow::parse(&replies)?;
-        let sale = sale.ok_or_else(Problem::no_such_sale)?;
-        Ok(Response::json(200, &State::of(sku, &sale, now_ms)))
-    }
+pub async fn show(route: RouteContext<Call>) -> Answer {
+    let sku = sku(&route)?;
+    let call = route.data.ends_with_its_caller();
+    let _place = ask(&call).await?;
+    let replies = call.client.read(&Ledger::of(&sku).read_sale()).await.map_err(Problem::of)?;
+    let SaleNow { sale, now_ms } = SaleNow::parse(&replies)?;
+    call::json(200, &shown(&sku, &sale.ok_or_else(no_such_sale)?, now_ms))
 }
 
 /// A sale as callers see it.
-#[derive(Serialize)]
-struct State<'a> {
-    sku: &'a Id,
-    stock: u64,
-    sold: u64,
-    remaining: u64,
-    limit_per_buyer: u64,
-    ends_at_ms: u64,
-    open: bool,
+fn shown(sku: &Id, sale: &Sale, now_ms: u64) -> Value {
+    json!({
+        "sku": sku, "stock": sale.stock, "sold": sale.stock.saturating_sub(sale.remaining),
+        "remaining": sale.remaining, "limit_per_buyer": sale.limit_per_buyer,
+        "ends_at_ms": sale.ends_at_ms, "open": now_ms < sale.ends_at_ms,
+    })
 }
 
-impl<'a> State<'a> {
-    const fn of(sku: &'a Id, sale: &Sale, now_ms: u64) -> Self {
-        Self {
-            sku,
-            stock: sale.stock,
-            sold: sale.stock.saturating_sub(sale.remaining),
-            remaining: sale.remaining,
-            limit_per_buyer: sale.limit_per_buyer,
-            ends_at_ms: sale.ends_at_ms,
-            open: now_ms < sale.ends_at_ms,
-        }
-    }
-}
-
-fn open(
+/// A status, and the sale.
+fn decide(
     sku: &Id,
     ledger: &Ledger,
     terms: &Terms,
     found: &SaleNow,
-) -> Result<Decision<Response>, Problem> {
-    let now_ms = found.now_ms;
-    let answer = |status, sale| Response::json(status, &State::of(sku, sale, now_ms));
-    let wanted = Sale {
-        stock: terms.stock.get(),
-        remaining: terms.stock.get(),
-        limit_per_buyer: terms.limit_per_buyer.get(),
-        ends_at_ms: terms.ends_at_ms.get(),
-    };
+) -> Result<Decision<(u16, Value)>, Problem> {
+    let stock = terms.stock.0;
+    let (limit_per_buyer, ends_at_ms) = (terms.limit_per_buyer.0, terms.ends_at_ms.0);
+    let wanted = Sale { stock, remaining: stock, limit_per_buyer, ends_at_ms };
     if let Some(sale) = &found.sale {
-        let asked_again = Sale {
-            remaining: sale.remaining,
-            ..wanted
-        };
-        if asked_again == *sale {
-            return Ok(Decision::Leave(answer(200, sale)));
+        if *sale == (Sale { remaining: sale.remaining, ..wanted }) {
+            return Ok(Decision::Leave((200, shown(sku, sale, found.now_ms))));
         }
-        return Err(Problem::new(
-            409,
-            "sale_exists",
-            "there is a sale of this sku on other terms; open one of another sku",
-        ));
+        let told = "there is a sale of this sku on other terms; open one of another sku";
+        return Err(Problem::new(409, "sale_exists", told));
     }
-    let lasts_ms = wanted.ends_at_ms.saturating_sub(now_ms);
+    let lasts_ms = ends_at_ms.saturating_sub(found.now_ms);
     if !(1..=LONGEST_SALE_MS).contains(&lasts_ms) {
-        return Err(Problem::invalid(
-            "ends_at_ms",
-            "a sale ends in the future, and within 365 days",
-        ));
+        let told = "a sale ends in the future, and within 365 days";
+        return Err(Problem::invalid("ends_at_ms", told));
     }
-    Ok(Decision::Write(ledger.open(terms), answer(201, &wanted)))
+    Ok(Decision::Write(ledger.open(terms), (201, shown(sku, &wanted, found.now_ms))))
 }

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use edgelock::{Client, Error, Instant, Runtime, Transport};
+use shared::body::Id;
+use shared::reply::whole;
 
-use crate::input::Id;
 use crate::ledger::{Ledger, SoldOutNow};
-use crate::reply::whole;
 
 const KEPT: Duration = Duration::from_secs(5);
 /// After this time one order looks it up again, so that the others need not when it would be
@@ -30,7 +30,7 @@ const MOST_SALES: usize = 16;
 
 /// What all requests to one isolate know.
 #[derive(Clone, Default)]
-pub(crate) struct SoldOut(Arc<Mutex<BTreeMap<Id, Known>>>);
+pub struct SoldOut(Arc<Mutex<BTreeMap<Id, Known>>>);
 
 struct Known {
     until: Instant,
@@ -42,7 +42,7 @@ struct Known {
 
 impl SoldOut {
     /// Whether this order, or the cart that has it, is surely too late.
-    pub(crate) fn refuses(&self, sku: &Id, order_id: &Id, now: Instant) -> bool {
+    pub fn refuses(&self, sku: &Id, order_id: &Id, now: Instant) -> bool {
         let known = self.known();
         let orders = known
             .get(sku)
@@ -53,7 +53,7 @@ impl SoldOut {
 
     /// Call this after an order of this sale was told that nothing is left. If it is time, it reads
     /// in the background what is needed to tell others the same.
-    pub(crate) fn notice<T: Transport, R: Runtime>(&self, sku: &Id, client: &Client<T, R>) {
+    pub fn notice<T: Transport, R: Runtime>(&self, sku: &Id, client: &Client<T, R>) {
         let now = client.runtime().now();
         if !self.begin(sku, now) {
             return;
@@ -68,7 +68,7 @@ impl SoldOut {
     }
 
     /// Whether it must be looked up, and nobody does so yet.
-    fn begin(&self, sku: &Id, now: Instant) -> bool {
+    pub fn begin(&self, sku: &Id, now: Instant) -> bool {
         let mut known = self.known();
         known.retain(|_, known| now < known.until);
         if let Some(known) = known.get_mut(sku) {
@@ -91,7 +91,7 @@ impl SoldOut {
     }
 
     /// Remembers what a request that left at `asked_at` found.
-    fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Instant) {
+    pub fn remember(&self, sku: Id, found: Option<SoldOutNow>, asked_at: Instant) {
         let known = found.map_or_else(
             || Known::nothing(asked_at),
             |found| Known {
@@ -106,11 +106,7 @@ impl SoldOut {
 
 impl Known {
     fn nothing(now: Instant) -> Self {
-        Self {
-            until: now + ASKED,
-            ask_at: now + ASKED,
-            orders: None,
-        }
+        Self { until: now + ASKED, ask_at: now + ASKED, orders: None }
     }
 }
 
@@ -127,61 +123,4 @@ async fn find_out<T: Transport, R: Runtime>(
     }
     let replies = client.read(&ledger.read_sold_out()).await?;
     Ok(SoldOutNow::parse(&replies))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_origin(Duration::from_millis(ms))
-    }
-
-    fn sold_out(ends_in_ms: u64) -> Option<SoldOutNow> {
-        Some(SoldOutNow {
-            orders: BTreeSet::from(["sold".to_owned()]),
-            ends_in: Duration::from_millis(ends_in_ms),
-        })
-    }
-
-    fn order(id: &str) -> Id {
-        Id::parse(id).expect("an order's id")
-    }
-
-    fn sku() -> Id {
-        Id::parse("lamp").expect("a sku")
-    }
-
-    #[test]
-    fn one_order_finds_out_again_while_the_others_are_still_refused() {
-        let memory = SoldOut::default();
-        assert!(memory.begin(&sku(), at(0)));
-        memory.remember(sku(), sold_out(60_000), at(0));
-        assert!(memory.refuses(&sku(), &order("late"), at(2_499)));
-        assert!(!memory.begin(&sku(), at(2_499)));
-        assert!(memory.begin(&sku(), at(2_500)));
-        assert!(!memory.begin(&sku(), at(2_501)));
-        assert!(memory.refuses(&sku(), &order("late"), at(2_501)));
-        memory.remember(sku(), sold_out(60_000), at(2_500));
-        assert!(memory.refuses(&sku(), &order("late"), at(7_499)));
-        assert!(!memory.refuses(&sku(), &order("late"), at(7_500)));
-    }
-
-    #[test]
-    fn whose_order_is_on_record_is_not_refused() {
-        let memory = SoldOut::default();
-        memory.remember(sku(), sold_out(60_000), at(0));
-        assert!(!memory.refuses(&sku(), &order("sold"), at(1)));
-    }
-
-    #[test]
-    fn what_is_remembered_is_forgotten_at_the_end_of_the_sale_and_when_it_has_stock_again() {
-        let memory = SoldOut::default();
-        memory.remember(sku(), sold_out(100), at(0));
-        assert!(memory.refuses(&sku(), &order("late"), at(99)));
-        assert!(!memory.refuses(&sku(), &order("late"), at(100)));
-        memory.remember(sku(), sold_out(60_000), at(200));
-        memory.remember(sku(), None, at(300));
-        assert!(!memory.refuses(&sku(), &order("late"), at(301)));
-    }
 }

@@ -4,17 +4,23 @@
 use anyhow::{Context, Result};
 use xtask::paths;
 
-/// Runs the attacks of the bridge's and the Worker's tests on the built programs, each `times` as
-/// heavy as in `cargo xtask test`. Returns whether the clients beside them got what they must.
+/// Runs the attacks of the bridge's, the Worker's and the client's tests on the built programs,
+/// each `times` as heavy as in `cargo xtask test`. Returns whether the clients beside them got what
+/// they must.
 pub(crate) fn run(times: u32) -> Result<bool> {
     let mut holds = true;
-    for (package, profile) in [("edgelock-bridge", "server"), ("edgelock-worker", "dev")] {
+    for (package, target, profile, attacks) in [
+        ("edgelock-bridge", "it", "server", &["attack::"] as &[_]),
+        ("edgelock-tests", "workers", "dev", &["attack::"]),
+        ("edgelock-tests", "it", "dev", &["attack::", "starved::"]),
+    ] {
         let mut tests = paths::cargo();
         tests
-            .args(["test", "--quiet", "--package", package, "--test", "it"])
+            .args(["test", "--quiet", "--package", package, "--test", target])
             .args(["--profile", profile])
             // One after another, so that what each client beside it got is due to one attack.
-            .args(["--", "--nocapture", "--test-threads=1", "attack::"])
+            .args(["--", "--nocapture", "--test-threads=1"])
+            .args(attacks)
             .env("EDGELOCK_ATTACK", times.to_string())
             .env("RUST_BACKTRACE", "0");
         holds &= tests.status().context("cargo cannot be run")?.success();

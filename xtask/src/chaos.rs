@@ -88,8 +88,7 @@ impl Sale {
         let store = Store::start(chaos.over).await?;
         let bridge = store.bridge().binary(&built.bridge).start()?;
         let way = Way::to(bridge.address()?).await?;
-        let mut config = WorkerConfig::new(&bridge)
-            .built_in(&built.worker)
+        let mut config = WorkerConfig::new(&built.worker, &bridge)
             .bind("EDGELOCK_BRIDGE_URL", format!("http://{}", way.address()));
         if chaos.over == Over::Pair && chaos.replicas > 0 {
             config = config.bind("WAIT_FOR_REPLICAS", chaos.replicas.to_string());

@@ -52,19 +52,27 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
 pub(crate) struct Parts {
     pub(crate) bridge: PathBuf,
     pub(crate) worker: PathBuf,
+    pub(crate) lottery: PathBuf,
+    pub(crate) locks: PathBuf,
 }
 
 impl Parts {
     /// Builds both at once, unless they are built already.
     pub(crate) fn build() -> Result<Self> {
-        eprintln!("building the Worker and the bridge (the first time takes a minute or two)");
+        eprintln!("building the Workers and the bridge (the first time takes a minute or two)");
         thread::scope(|scope| {
             let bridge = scope.spawn(|| stack::bridge_binary("dev"));
-            let worker = worker_build::quick()?;
+            let [worker, lottery, locks] =
+                [worker_build::SALE, "lottery", "lock-service"].map(worker_build::of_folder);
             let bridge = bridge
                 .join()
                 .unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-            Ok(Self { bridge, worker })
+            Ok(Self {
+                bridge,
+                worker: worker?,
+                lottery: lottery?,
+                locks: locks?,
+            })
         })
     }
 }
@@ -72,7 +80,9 @@ impl Parts {
 struct Demo {
     // In this order, so that the Workers end before the bridge that they use.
     workers: [Worker; 2],
+    locks: [Worker; 2],
     config: WorkerConfig,
+    locks_config: WorkerConfig,
     round_trip: Duration,
     _bridge: Bridge,
     probe: RedisProbe,
@@ -80,17 +90,21 @@ struct Demo {
 
 impl Demo {
     fn start(parts: &Parts, round_trip: Duration) -> Result<Self> {
-        eprintln!("starting Redis, the bridge and two Workers in workerd");
+        eprintln!("starting Redis, the bridge and Workers in workerd");
         let bridge = Bridge::options().binary(&parts.bridge).start()?;
         let way = LongWay::to(bridge.url(), round_trip)?;
-        let config = WorkerConfig::new(&bridge)
-            .built_in(&parts.worker)
-            .bind("EDGELOCK_BRIDGE_URL", way.url());
+        let config =
+            WorkerConfig::new(&parts.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
+        let locks_config =
+            WorkerConfig::new(&parts.locks, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
+        let locks = [Worker::start(&locks_config)?, Worker::start(&locks_config)?];
         let probe = RedisProbe::open(bridge.redis_socket())?;
         Ok(Self {
             workers,
+            locks,
             config,
+            locks_config,
             round_trip,
             _bridge: bridge,
             probe,
@@ -177,8 +191,9 @@ impl Demo {
             one_by_one::WINDOW.as_secs()
         );
         let before = self.probe.scripts()?;
-        let workers = self.workers.each_ref().map(Worker::url);
-        let turns = one_by_one::turns(&workers, self.config.locks_token(), AT_ONCE).await?;
+        let services = self.locks.each_ref().map(Worker::url);
+        let token = self.locks_config.locks_token();
+        let turns = one_by_one::turns(&services, token, AT_ONCE).await?;
         let requests = self.probe.scripts()? - before;
         let per_second = turns as f64 / one_by_one::WINDOW.as_secs_f64();
         println!(

@@ -70,7 +70,7 @@ fn misbehave(path: &str) -> Vec<u8> {
         "/cut" => "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"result\":[1,".to_owned(),
         "/cut-chunked" => chunked("{\"result\":[1,"),
         "/large" => whole("200 OK", "", &"x".repeat(LARGE)),
-        "/large-chunked" => chunked(&"x".repeat(LARGE)),
+        "/large-chunked" => chunked(&"x".repeat(LARGE)) + "0\r\n\r\n",
         // Ends the connection without an answer.
         _ => String::new(),
     }

@@ -30,12 +30,9 @@ struct Framework {
     routes: &'static [Route],
     /// Where the files go that recipes share, seen from a recipe's folder.
     shared: &'static str,
-    /// What an import of those files ends in.
-    ending: &'static str,
     build: &'static str,
-    serve: &'static str,
-    /// A part of the line that says that it serves.
-    ready: &'static str,
+    /// How it is served, and a part of the line that says so. Nothing is, if its build is a test.
+    serve: Option<(&'static str, &'static str)>,
 }
 
 struct Route {
@@ -44,7 +41,18 @@ struct Route {
     path: &'static str,
 }
 
-const ALL: [Framework; 4] = [
+const ALL: [Framework; 5] = [
+    Framework {
+        name: "vitest",
+        routes: &[Route {
+            recipe: "hono_worker",
+            file: "src/index.ts",
+            path: "orders",
+        }],
+        shared: ".",
+        build: "npx vitest run",
+        serve: None,
+    },
     Framework {
         name: "next",
         routes: &[
@@ -60,10 +68,11 @@ const ALL: [Framework; 4] = [
             },
         ],
         shared: ".",
-        ending: "",
         build: "npx next build",
-        serve: "npx next start --hostname 127.0.0.1 --port $PORT",
-        ready: "Ready in",
+        serve: Some((
+            "npx next start --hostname 127.0.0.1 --port $PORT",
+            "Ready in",
+        )),
     },
     Framework {
         name: "sveltekit",
@@ -73,10 +82,8 @@ const ALL: [Framework; 4] = [
             path: "orders",
         }],
         shared: ".",
-        ending: ".js",
         build: "npx vite build",
-        serve: "node build",
-        ready: "Listening on",
+        serve: Some(("node build", "Listening on")),
     },
     Framework {
         name: "react-router",
@@ -86,10 +93,11 @@ const ALL: [Framework; 4] = [
             path: "orders",
         }],
         shared: "..",
-        ending: ".js",
         build: "npx react-router build",
-        serve: "npx react-router-serve build/server/index.js",
-        ready: "[react-router-serve]",
+        serve: Some((
+            "npx react-router-serve build/server/index.js",
+            "[react-router-serve]",
+        )),
     },
     Framework {
         name: "astro",
@@ -99,10 +107,8 @@ const ALL: [Framework; 4] = [
             path: "orders",
         }],
         shared: "../../lib",
-        ending: ".js",
         build: "npx astro build",
-        serve: "node dist/server/entry.mjs",
-        ready: "Server listening on",
+        serve: Some(("node dist/server/entry.mjs", "Server listening on")),
     },
 ];
 
@@ -159,7 +165,10 @@ impl Framework {
             terminal.run(command).await?;
             println!("{}: {what}, {} s", self.name, start.elapsed().as_secs());
         }
-        terminal.start(self.serve, self.ready).await?;
+        let Some((serve, ready)) = self.serve else {
+            return Ok(());
+        };
+        terminal.start(serve, ready).await?;
         for Route { path, .. } in self.routes {
             let orders = Orders {
                 client: Client::new(),
@@ -197,8 +206,9 @@ impl Framework {
                     recipes.join(format!("{name}.ts")),
                     shared.join(format!("{name}.ts")),
                 )?;
-                let there = format!("\"{}/{name}{}\"", self.shared, self.ending);
-                text = text.replace(&format!("\"./{name}.js\""), &there);
+                // As the page says: only the folder of an import changes.
+                let there = format!("\"{}/{name}", self.shared);
+                text = text.replace(&format!("\"./{name}"), &there);
             }
             fs::write(file, text)?;
         }
@@ -267,9 +277,12 @@ impl Orders {
         Ok(hung_up.elapsed())
     }
 
-    async fn wait_for_queue_of(&mut self, length: u64) -> Result<()> {
+    async fn wait_for_queue_of(&mut self, length: usize) -> Result<()> {
         let reached = timeout(LIMIT, async {
-            while self.redis.zcard::<_, u64>("{order:2}:queue")? != length {
+            // The lock's record has a line for each waiter, behind that of its holds.
+            let lines =
+                |record: Option<String>| record.map_or(1, |record| record.matches(',').count());
+            while lines(self.redis.get("{order:2}:fence")?) != length + 1 {
                 sleep(Duration::from_millis(5)).await;
             }
             anyhow::Ok(())

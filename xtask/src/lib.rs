@@ -3,6 +3,8 @@
 //! Tests take [`stack`] as a dev-dependency: a real bridge with a real Redis behind it, and the
 //! Worker in the real `workerd`.
 
+pub mod beside;
+pub mod component;
 pub mod paths;
 pub mod programs;
 pub mod setup;

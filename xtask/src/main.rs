@@ -15,12 +15,14 @@ mod interrupt;
 mod limits;
 mod npm_build;
 mod npm_test;
+mod picture;
 mod process;
 mod quick_starts;
 mod reference;
 mod sim;
 mod terminal;
 mod test;
+mod wasm_pack;
 mod workerd_tests;
 
 use std::ffi::OsString;
@@ -43,6 +45,9 @@ enum Task {
     /// Hold two flash sales over two Workers in workerd, check the ledger in Redis, and compare
     /// with a lock that each order takes for itself
     Demo(demo::Sales),
+    /// Check within a minute, for one who edits: format, clippy, rules of sources and pages, types
+    /// of the npm package
+    Check,
     /// Run every check and test; ends with `N passed, N failed`
     Test,
     /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the
@@ -75,9 +80,15 @@ enum Task {
     TestNpm,
     /// Follow the quick starts of the pages to the letter, as `test` does too
     QuickStarts,
-    /// Have Next.js, SvelteKit, React Router and Astro build and serve their recipes, and ask them;
+    /// Have Next.js, SvelteKit, React Router and Astro build and serve their recipes, and ask them,
+    /// and Vitest test one in workerd;
     /// npm takes 600 MB for that, so `test` does not
     Frameworks,
+    /// Build, run and test the example for wasm-pack, in Node and in Chromium, as docs/wasm.md
+    /// says; `test` does not, since wasm-pack and Debian's Chromium take minutes to install
+    WasmPack,
+    /// Run the wasm tests as a component, in the `wasmtime` on the PATH; `test` does so in jco
+    Wasmtime,
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
     /// memory in use before and after; `test` does so with fewer
     Heap {
@@ -94,12 +105,15 @@ enum Task {
         benchmark: Option<Benchmark>,
     },
     /// Run Redis, a bridge and two Workers until Ctrl-C, and say how to use them
-    Dev,
+    Dev(dev::Options),
     /// Install what the other commands need (they do so themselves)
     Setup,
+    /// Take the README's picture of a sale's page while crowds buy
+    Picture,
     /// Build the reference of the crates and of the npm package, as static pages
     Reference,
-    /// Build the Worker into worker/build
+    /// Build the Worker into worker/build, as wrangler does: `wrangler dev` soon, `wrangler deploy`
+    /// small and fast
     BuildWorker,
     /// Build the npm package into npm/dist
     BuildNpm,
@@ -147,6 +161,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<bool> {
     match task {
         Task::Demo(sales) => demo::run(&sales)?,
+        Task::Check => return test::run_quick(),
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Explore(options) => return explore::run(&options),
@@ -156,6 +171,8 @@ fn run(task: Task) -> Result<bool> {
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,
         Task::Frameworks => frameworks::run()?,
+        Task::WasmPack => wasm_pack::run()?,
+        Task::Wasmtime => return test::run_wasmtime(),
         Task::Heap { kind, calls } => return test::run_heap(&kind, calls),
         Task::Bench { benchmark: None } => bench::run()?,
         Task::Bench {
@@ -173,12 +190,13 @@ fn run(task: Task) -> Result<bool> {
         Task::Bench {
             benchmark: Some(Benchmark::Sale(sales)),
         } => bench::sale::run(&sales)?,
-        Task::Dev => dev::run()?,
+        Task::Dev(options) => dev::run(&options)?,
         Task::Setup => setup::run(setup::Needs::Everything)?,
+        Task::Picture => picture::take()?,
         Task::Reference => reference::build()?,
         Task::BuildWorker => {
-            setup::run(setup::Needs::Build)?;
-            worker_build::build()?;
+            setup::run(setup::Needs::Worker)?;
+            worker_build::for_wrangler()?;
         }
         Task::BuildNpm => {
             setup::run(setup::Needs::Build)?;

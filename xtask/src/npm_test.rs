@@ -17,7 +17,7 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 25] = [
+const BUNDLES: [(&str, &str, &str); 27] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("bundled", "bundled.ts", "--platform=node --format=esm"),
@@ -44,6 +44,8 @@ const BUNDLES: [(&str, &str, &str); 25] = [
     ("heap-worker", "heap_worker.ts", WORKERD),
     ("turns-workerd", "turns_workerd.ts", NODE),
     ("turns-worker", "turns_worker.ts", WORKERD),
+    ("hangups-workerd", "hangups_workerd.ts", NODE),
+    ("hangups-worker", "hangups_worker.ts", WORKERD),
     ("workerd", "workerd.ts", WORKERD),
     ("edge-light", "edge_light.ts", EDGE_LIGHT),
     ("edge-runtime", "edge_runtime.ts", NODE),
@@ -108,6 +110,7 @@ pub(crate) fn prepare() -> Result<()> {
             .current_dir(project.join("test"))
             .arg(entry)
             .args(["--bundle", "--target=es2022", "--log-level=warning"])
+            .arg("--alias:next/server=./framework_env.ts")
             .args(arguments.split(' '))
             .arg(format!("--outfile={}", bundle(name).display())))?;
     }
@@ -130,10 +133,12 @@ pub(crate) fn prepare() -> Result<()> {
     let strange = project.join("bundled-conditions/edgelock.wasm");
     fs::write(strange, b"\0asm\x01\0\0\0")?;
     let variables = VARIABLES.map(str::to_owned);
-    for name in ["workerd", "heap-worker", "turns-worker"] {
+    for name in ["workerd", "heap-worker", "turns-worker", "hangups-worker"] {
         let folder = project.join(name);
         let config = workerd_config("index.js", &workerd_modules(&folder)?, &variables)?;
+        let unaware = config.replace("enable_request_signal", "disable_request_signal");
         fs::write(folder.join("config.capnp"), config)?;
+        fs::write(folder.join("no-signal.capnp"), unaware)?;
     }
     Ok(())
 }
@@ -211,6 +216,10 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             (
                 "npm: turns that requests share in workerd",
                 beside_workerd("turns-workerd", "turns-worker"),
+            ),
+            (
+                "npm: callers that hang up on a Worker",
+                beside_workerd("hangups-workerd", "hangups-worker"),
             ),
             (
                 "npm: whatever callers pass and bridges answer",
@@ -378,6 +387,16 @@ mod tests {
             shown += 1;
         }
         assert_eq!(page.matches("```ts\n").count(), shown);
+    }
+
+    #[test]
+    fn the_readme_shows_examples_that_compile_as_they_stand() {
+        let readme = text("README.md");
+        let shown = readme.split("```ts\n").skip(1);
+        let shown: Vec<_> = shown
+            .filter_map(|block| block.split("```").next())
+            .collect();
+        assert_eq!(shown.join("\n"), text("npm/examples/readme.ts"));
     }
 
     #[test]

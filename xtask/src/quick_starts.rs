@@ -6,6 +6,7 @@ mod desk;
 mod page;
 mod reader;
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -37,7 +38,44 @@ pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     };
     let desk = Desk::set_up(xtask, bridge, &node)?;
     let followed = follow_at(&desk, "far/away").await;
-    followed.context("in Node 22, not beside the clone")
+    followed.context("in Node 22, not beside the clone")?;
+    let followed = build_in_a_fresh_clone(&desk).await;
+    followed.context("in Node 22, in a fresh clone")
+}
+
+/// Follows the Worker's page, changes the Worker while it runs, and looks at how it was built.
+async fn build_in_a_fresh_clone(desk: &Desk) -> Result<()> {
+    let (_servers, printed) = dev(desk).await?;
+    let clone = desk.fresh_clone()?;
+    let mut reader = Reader::at(&clone, desk, &printed)?;
+    let last = "--dry-run: exiting now.";
+    reader
+        .follow("worker/README.md", "In wrangler", last)
+        .await?;
+    ensure!(
+        is_built(&clone, "deployed")?,
+        "what is deployed is not optimized"
+    );
+
+    let page = clone.join("worker/src/page.html");
+    let saved = fs::read_to_string(&page)?.replace("Flash sale", "Saved sale");
+    fs::write(page, saved)?;
+    let command = "until curl -s http://localhost:8787 | grep 'Saved sale'; do sleep 0.2; done";
+    reader.enter(command, Place::Here).await?;
+    ensure!(is_built(&clone, "worker")?, "a save is built for long");
+    // As `npm install` left it.
+    let modules = clone.join("node_modules").read_dir()?.count();
+    ensure!(modules == 1, "{modules} entries in node_modules");
+    eprintln!("built the Worker in a fresh clone, and again after a save");
+    Ok(())
+}
+
+/// Whether wrangler has the Worker that was built in this way.
+fn is_built(clone: &Path, way: &str) -> Result<bool> {
+    let module = "index_bg.wasm";
+    let built = desk::target().join("built").join(way);
+    let wranglers = fs::read(clone.join("worker/build").join(module))?;
+    Ok(wranglers == fs::read(built.join(module))?)
 }
 
 /// Follows the pages for users of the client, one after another, with one bridge.

@@ -4,6 +4,7 @@
 //! fails, it says what to install by hand. What is not installed for the system goes to the target
 //! folder and `node_modules`.
 
+mod npm;
 mod shell;
 
 use std::fs;
@@ -15,11 +16,14 @@ use std::thread;
 use anyhow::{Context, Result, ensure};
 
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
-use crate::paths;
+use crate::{component, paths};
 
 /// What a command needs of the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
+    /// To build the Worker. wrangler asks for that while it runs from `node_modules`, so nothing
+    /// there is changed.
+    Worker,
     /// To build the Worker, and to run it over a Redis and a bridge.
     Stack,
     /// To build the Worker and the npm package as they are published.
@@ -44,7 +48,7 @@ pub fn run(needs: Needs) -> Result<()> {
     // The tools need the cores for a while, and the other parts wait for the network.
     thread::scope(|scope| {
         let tools = scope.spawn(move || tools(needs));
-        npm(needs)?;
+        npm::install(needs)?;
         python(needs)?;
         tools
             .join()
@@ -66,15 +70,25 @@ fn node() -> Result<()> {
     Ok(())
 }
 
-/// Installs the wasm target of our own toolchain; for checks also its formatter and its linter.
+/// Installs the wasm targets of our own toolchain; for checks also its formatter and its linter.
 fn rust(needs: Needs) -> Result<()> {
     let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
-    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").exists() {
-        say("the Rust target wasm32-unknown-unknown, which the edge runs");
-        run_or_say(
-            Command::new("rustup").args(["target", "add", "wasm32-unknown-unknown"]),
-            "rustup target add wasm32-unknown-unknown",
-        )?;
+    let targets = [
+        ("wasm32-unknown-unknown", "which the edge runs", true),
+        (
+            component::TARGET,
+            "which hosts of WASI run",
+            needs == Needs::Everything,
+        ),
+    ];
+    for (target, what, is_needed) in targets {
+        if is_needed && !sysroot.join("lib/rustlib").join(target).exists() {
+            say(&format!("the Rust target {target}, {what}"));
+            run_or_say(
+                Command::new("rustup").args(["target", "add", target]),
+                &format!("rustup target add {target}"),
+            )?;
+        }
     }
     let checks = [("rustfmt", "cargo-fmt"), ("clippy", "cargo-clippy")];
     for (component, program) in checks {
@@ -93,7 +107,7 @@ fn rust(needs: Needs) -> Result<()> {
 
 /// Installs a Redis; for tests also other packages of Debian.
 fn system(needs: Needs) -> Result<()> {
-    if needs == Needs::Build {
+    if [Needs::Worker, Needs::Build].contains(&needs) {
         return Ok(());
     }
     let mut packages = Vec::new();
@@ -114,6 +128,10 @@ fn system(needs: Needs) -> Result<()> {
     }
     if paths::faketime().is_none() {
         packages.push(("libfaketime", "the clock of a server steps in a test"));
+    }
+    if !succeeds(Command::new("pkg-config").args(["--exists", "openssl"])) {
+        packages.push(("pkg-config", "it finds OpenSSL"));
+        packages.push(("libssl-dev", "worker-build downloads by OpenSSL"));
     }
     if !paths::tools().join("python").exists()
         && !succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
@@ -198,61 +216,8 @@ fn apt_get() -> Command {
     command
 }
 
-/// Installs npm packages, in the versions of package-lock.json: the runtime and the bundler; for
-/// publishing also what optimizes and checks the package; for tests also the hosts.
-fn npm(needs: Needs) -> Result<()> {
-    let lock = fs::read_to_string(paths::root().join("package-lock.json"))?;
-    let stamp = paths::root().join("node_modules/.edgelock-setup");
-    // In the order from the most packages to the fewest.
-    let installed = [
-        (Needs::Everything, lock.clone()),
-        (Needs::Build, format!("{lock}without other hosts")),
-        (Needs::Stack, format!("{lock}without what tests need")),
-    ];
-    let enough = installed.iter().position(|(level, _)| *level == needs);
-    let enough = &installed[..=enough.context("a level")?];
-    if enough.iter().any(|(_, text)| is_stamped(&stamp, text)) {
-        return Ok(());
-    }
-    let (_, wanted) = &enough[enough.len() - 1];
-    let omit: &[_] = match needs {
-        Needs::Stack => {
-            say("npm packages into node_modules: workerd (the Workers runtime), esbuild");
-            &["--omit=dev", "--workspaces=false"]
-        }
-        Needs::Build => {
-            say(
-                "npm packages into node_modules: wrangler, esbuild, binaryen, TypeScript, and what tests talk to",
-            );
-            &["--workspaces=false"]
-        }
-        Needs::Everything => {
-            say(
-                "npm packages into node_modules: workerd (the Workers runtime), wrangler, esbuild, binaryen, TypeScript, Upstash's clients, a bridge of others, other lock clients, OpenTelemetry's SDK, Express, Fastify, and Node 22, Bun, Deno, Chromium and an edge runtime to run ours in",
-            );
-            &[]
-        }
-    };
-    let mut npm = Command::new("npm");
-    // Only wrangler itself asks for a newer Node.js than 20, and no test runs it.
-    npm.args([
-        "ci",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ])
-    .args(omit)
-    .current_dir(paths::root());
-    run_or_say(&mut npm, "npm ci --ignore-scripts")?;
-    ensure!(
-        paths::workerd().exists(),
-        "npm has no workerd for this machine: it needs Linux or macOS on x86_64 or aarch64"
-    );
-    fs::write(stamp, wanted).map_err(Into::into)
-}
-
-/// Installs the command-line tools of the wasm build; for tests also the runner of wasm tests.
+/// Installs the command-line tools of the wasm build; for tests also the runner of wasm tests, and
+/// what users build their Workers with.
 fn tools(needs: Needs) -> Result<()> {
     let crate_folder = paths::root().join("xtask/tools");
     let lock = fs::read_to_string(crate_folder.join("Cargo.lock"))?;
@@ -266,11 +231,15 @@ fn tools(needs: Needs) -> Result<()> {
         );
     }
     let stamp = paths::tools().join("stamp");
-    let with_tests = format!("{lock}with the test runner");
+    let with_tests = format!("{lock}with the test runner and {WORKER_BUILD}");
     let (wanted, with, features) = match needs {
-        Needs::Stack | Needs::Build if is_stamped(&stamp, &with_tests) => return Ok(()),
-        Needs::Stack | Needs::Build => (lock.clone(), "", ""),
-        Needs::Everything => (with_tests, " with its test runner", "tests"),
+        _ if is_stamped(&stamp, &with_tests) => return Ok(()),
+        Needs::Worker | Needs::Stack | Needs::Build => (lock.clone(), String::new(), ""),
+        Needs::Everything => (
+            with_tests,
+            format!(" with its test runner, and {WORKER_BUILD}"),
+            "tests",
+        ),
     };
     if is_stamped(&stamp, &wanted) {
         return Ok(());
@@ -281,9 +250,15 @@ fn tools(needs: Needs) -> Result<()> {
     ));
     let crate_folder = crate_folder.to_string_lossy();
     cargo_install(&["--path", &crate_folder, "--features", features])?;
+    if needs == Needs::Everything {
+        cargo_install(&[WORKER_BUILD, "--bin", "worker-build"])?;
+    }
     fs::remove_dir_all(paths::tools().join("build"))?;
     fs::write(stamp, wanted).map_err(Into::into)
 }
+
+/// What the guide has its readers install.
+pub const WORKER_BUILD: &str = "worker-build@0.8.7";
 
 /// Installs without optimization, except for the crates that work on wasm (see the profile in
 /// xtask/tools).

@@ -2,10 +2,10 @@
 
 mod native;
 mod report;
+mod wasm;
 
 use std::cell::RefCell;
 use std::env;
-use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
@@ -14,17 +14,18 @@ use std::thread;
 use anyhow::{Context, Result};
 use serde_json::json;
 use tokio::sync::oneshot;
-use xtask::paths;
-use xtask::setup::{self, tool};
+use xtask::setup;
 use xtask::stack::{Bridge, Webdis, build_bridge};
 use xtask::worker_build;
+use xtask::{component, paths};
 
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
-use crate::{faulty, interrupt, npm_build, npm_test, quick_starts, workerd_tests};
+pub(crate) use self::wasm::run_wasmtime;
+use crate::{interrupt, npm_build, npm_test, quick_starts};
 
 /// The crates that run at the edge, compiled for the edge.
-const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-worker -p edgelock-js";
+const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-js";
 
 /// The variable that names the bridge that tests start.
 const BRIDGE_BIN: &str = "EDGELOCK_BRIDGE_BIN";
@@ -34,6 +35,25 @@ pub(crate) fn run() -> Result<bool> {
     // This comes first, since building the tests replaces the file that we run from.
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     interrupt::or(async { Ok(steps(&xtask).await.finish()) })
+}
+
+/// Whether what can be checked within a minute holds, for one who edits.
+pub(crate) fn run_quick() -> Result<bool> {
+    interrupt::or(async {
+        let mut report = Report::default();
+        report.run(formatting()).await;
+        report.run(clippy()).await;
+        let rules = cargo("test --workspace --test it -- docs:: invariants::");
+        report
+            .run(tests("rules of sources and pages", 10, rules))
+            .await;
+        let mut types = Command::new(paths::tsc());
+        types.args(["--noEmit", "--project", "npm"]);
+        report
+            .run(Step::new("types of the npm package", 2, types))
+            .await;
+        Ok(report.finish())
+    })
 }
 
 /// Whether everything about the npm package holds.
@@ -55,7 +75,6 @@ pub(crate) fn run_quick_starts() -> Result<()> {
     let xtask = env::current_exe().context("xtask does not know where it is")?;
     setup::run(setup::Needs::Everything)?;
     npm_build::build()?;
-    worker_build::build_if_stale()?;
     let bridge = build_bridge("dev")?;
     interrupt::or(quick_starts::follow(&xtask, &bridge))
 }
@@ -90,14 +109,12 @@ async fn steps(xtask: &Path) -> Report {
     if !report.run(ours("set-up", 25, xtask, "setup")).await {
         return report;
     }
-    report
-        .run(check("formatting", 2, "fmt --all --check"))
-        .await;
+    report.run(formatting()).await;
 
-    // One core is busy with the Worker's link-time optimization, while the other one checks.
+    // One core builds, while the other one checks.
     let mut meanwhile = Report::default();
-    let worker = ours("the Worker, built", 12, xtask, "build-worker").quiet();
-    tokio::join!(meanwhile.run(worker), checks(xtask, &mut report));
+    let workers = meanwhile.check("the Workers, built as users do", tests_workers());
+    tokio::join!(workers, checks(xtask, &mut report));
     report.append(meanwhile);
 
     const BUILT: &str = "native tests, built";
@@ -127,6 +144,17 @@ async fn steps(xtask: &Path) -> Report {
     report
 }
 
+/// A test has less time than the first build of these takes.
+async fn tests_workers() -> Result<()> {
+    let build = || {
+        worker_build::OF_TESTS
+            .iter()
+            .try_for_each(|folder| worker_build::as_users_do(folder).map(drop))
+            .and_then(|()| component::build().map(drop))
+    };
+    tokio::task::spawn_blocking(build).await?
+}
+
 async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
     let (attacked, attacks_are_over) = oneshot::channel();
     // Most of these steps wait, for servers and for time.
@@ -152,7 +180,7 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
                     let documented = cargo("test --workspace --doc");
                     let documented = tests("documentation tests", 10, documented).quiet();
                     besides.run(documented).await;
-                    wasm(xtask, bridge, &mut besides).await;
+                    wasm::run(xtask, bridge, &mut besides).await;
                 },
                 async {
                     let name = "native tests: client, bridge, Worker in workerd";
@@ -217,15 +245,18 @@ fn native_tests(
     Step::of(name, minutes, commands.collect()).counts(Counts::Tests)
 }
 
+fn formatting() -> Step {
+    check("formatting", 2, "fmt --all --check")
+}
+
+fn clippy() -> Step {
+    let all = "clippy --workspace --all-targets -- -D warnings";
+    check("clippy", 12, all)
+}
+
 async fn checks(xtask: &Path, report: &mut Report) {
     let deny = "-- -D warnings";
-    report
-        .run(check(
-            "clippy",
-            12,
-            &format!("clippy --workspace --all-targets {deny}"),
-        ))
-        .await;
+    report.run(clippy()).await;
     report
         .run(check(
             "clippy for wasm",
@@ -234,53 +265,19 @@ async fn checks(xtask: &Path, report: &mut Report) {
         ))
         .await;
     report
+        .run(check(
+            "clippy for components",
+            12,
+            &format!(
+                "clippy --target {} -p edgelock --lib --test wasm {deny}",
+                component::TARGET
+            ),
+        ))
+        .await;
+    report
         .run(ours("docs of both languages", 10, xtask, "reference"))
         .await;
     report.run(docs_for_wasm()).await;
-}
-
-/// The client's wasm tests, in Node and in `workerd`, against one bridge.
-async fn wasm(xtask: &Path, binary: &Path, report: &mut Report) {
-    const NODE: &str = "wasm tests in Node";
-    const WORKERD: &str = "wasm tests in workerd";
-
-    let options = Bridge::options().binary(binary).dangerous_commands();
-    let servers = options.start().and_then(|bridge| {
-        Ok(Servers {
-            bridge,
-            faulty: faulty::serve()?,
-        })
-    });
-    let (servers, stand_in) =
-        match servers.and_then(|servers| Ok((servers, workerd_tests::stand_in(xtask)?))) {
-            Ok(both) => both,
-            Err(error) => {
-                report.failed(NODE, &error);
-                report.failed(WORKERD, &error);
-                return;
-            }
-        };
-
-    let mut node = wasm_tests("--test wasm");
-    with_servers(&mut node, &servers, &paths::tools().join("bin"));
-    report.run(tests(NODE, 10, node).quiet()).await;
-
-    let mut workerd = wasm_tests("--test wasm");
-    workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1");
-    with_servers(&mut workerd, &servers, stand_in.path());
-    report.run(tests(WORKERD, 10, workerd).quiet()).await;
-
-    // The wasm tests of the npm package.
-    let json = wasm_tests("--lib --features host-json");
-    let json = tests("the host's JSON, in Node", 10, json);
-    report.run(json.quiet()).await;
-}
-
-fn wasm_tests(which: &str) -> Command {
-    let mut command = cargo(&format!("test --target wasm32-unknown-unknown {which}"));
-    let runner = tool("wasm-bindgen-test-runner");
-    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
-    command
 }
 
 const PREPARED: &str = "npm: package, installed and its tests built";
@@ -329,6 +326,8 @@ impl NpmServers {
     fn start(binary: &Path) -> Result<Self> {
         let start = || {
             let options = Bridge::options().binary(binary);
+            // The tests in Chromium are a page of this origin.
+            let options = options.option("--allow-origin=http://page.localhost");
             options.dangerous_commands().start()
         };
         let bridge = start()?;
@@ -350,6 +349,7 @@ impl NpmServers {
                 .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
                 .env("EDGELOCK_BRIDGE_CREDENTIAL", self.bridge.token())
                 .env("EDGELOCK_BRIDGE_ID", self.bridge.id().to_string())
+                .env("EDGELOCK_REDIS_SOCKET", self.bridge.redis_socket())
                 .env("EDGELOCK_BRIDGES", &several)
                 .env("EDGELOCK_WEBDIS_URL", self.webdis.url())
                 .env("EDGELOCK_WEBDIS_USER", self.webdis.user())
@@ -360,28 +360,7 @@ impl NpmServers {
     }
 }
 
-/// The servers that the wasm tests use.
-struct Servers {
-    bridge: Bridge,
-    faulty: SocketAddr,
-}
-
 /// Tells a command where the servers are, and to look for programs in `folder` first.
-fn with_servers(command: &mut Command, servers: &Servers, folder: &Path) {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = [folder.to_owned()]
-        .into_iter()
-        .chain(env::split_paths(&path));
-    command.env(
-        "PATH",
-        env::join_paths(folders).unwrap_or_else(|_| path.clone()),
-    );
-    command
-        .env("EDGELOCK_BRIDGE_URL", servers.bridge.url())
-        .env("EDGELOCK_BRIDGE_CREDENTIAL", servers.bridge.token())
-        .env("EDGELOCK_FAULTY_URL", format!("http://{}", servers.faulty));
-}
-
 fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
     Step::new(name, minutes, cargo(arguments))
 }

@@ -1,27 +1,25 @@
-//! Builds the Worker with the tools that `setup` installed, so that nothing is downloaded.
+//! Builds Workers with the tools that `setup` installed, so that nothing is downloaded. Each is a
+//! folder that builds alone.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::programs::run;
 use crate::setup::tool;
 use crate::{paths, stale};
 
-/// What the Worker is made of, and what makes it.
-const SOURCES: [&str; 8] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "package-lock.json",
-    "src",
-    "worker/Cargo.toml",
-    "worker/src",
-    "xtask/src/worker_build.rs",
-    "xtask/tools",
+/// The flash sale.
+pub const SALE: &str = "worker";
+
+/// What a Worker has that is deployed, besides wasm-opt: slower to build, and smaller.
+const OPTIMIZED: [(&str, &str); 2] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
 ];
 
 /// Features that Rust and wasm-bindgen use, and every host has.
@@ -35,19 +33,40 @@ const FEATURES: [&str; 7] = [
     "sign-ext",
 ];
 
-/// Builds the Worker for deployment, into `worker/build`: the wasm and its glue, bundled with the
-/// entry. Does nothing if that is newer than its sources and what cargo makes of them.
+/// Builds the flash sale for wrangler, into its `build`. `wrangler dev` gets one that is soon built
+/// again; any other command, the one that is deployed.
+///
+/// # Errors
+///
+/// As for [`deployed`].
+pub fn for_wrangler() -> Result<()> {
+    let is_dev = env::var_os("WRANGLER_COMMAND").is_some_and(|command| command == "dev");
+    let built = if is_dev {
+        of_folder(SALE)?
+    } else {
+        deployed()?
+    };
+    let folder = paths::root().join(SALE).join("build");
+    fs::create_dir_all(&folder)?;
+    for file in ["index.js", MODULE] {
+        fs::copy(built.join(file), folder.join(file))?;
+    }
+    Ok(())
+}
+
+/// Builds the flash sale for deployment. Returns the folder of what was built. Does nothing if that
+/// is newer than its sources.
 ///
 /// # Errors
 ///
 /// It does not compile, or the tools are not installed.
-pub fn build() -> Result<()> {
-    let folder = paths::worker_build();
-    let built = compile("release")?;
-    if is_newer(&folder, changed()?.max(stale::modified(&built)?)) {
-        return Ok(());
+pub fn deployed() -> Result<PathBuf> {
+    let _turn = turn();
+    let built = in_target("built/deployed");
+    if is_newer(&built, SALE)? {
+        return Ok(built);
     }
-    let glue = bind("release", &built)?;
+    let glue = compile(SALE, &OPTIMIZED)?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         // With names, for the stack traces of failures.
         .args(["-O", "--debuginfo"])
@@ -55,45 +74,106 @@ pub fn build() -> Result<()> {
         .arg(glue.join(MODULE))
         .arg("-o")
         .arg(glue.join("optimised.wasm")))?;
-    bundle(&glue, "optimised.wasm", &folder)
+    bundle(&glue, "optimised.wasm", &built)?;
+    Ok(built)
 }
 
-/// Builds a larger and slower Worker in a fifth of the time. Returns its folder, or that of
-/// [`build`] if that is up to date.
+/// The folders of [`as_users_do`] that tests run.
+pub const OF_TESTS: [&str; 6] = [
+    "tests/worker",
+    "examples/coupons",
+    "examples/queue_consumer",
+    "lock-service",
+    "lottery",
+    SALE,
+];
+
+/// Builds the Worker of a folder as its user does: with the real worker-build, in a workspace of
+/// its own. Returns the folder of what was built. Does nothing if that is newer than its sources.
 ///
 /// # Errors
 ///
-/// As for [`build`].
-pub fn quick() -> Result<PathBuf> {
-    let (deployed, quick) = (paths::worker_build(), in_target("worker-quick"));
-    let changed = changed()?;
-    if is_newer(&deployed, changed) {
-        return Ok(deployed);
+/// As for [`deployed`].
+pub fn as_users_do(folder: &str) -> Result<PathBuf> {
+    let _turn = turn();
+    let built = paths::root().join(folder).join("build");
+    // wrangler may have left there what it built.
+    let of_tests = in_target("as-users-do").join(folder);
+    if is_newer(&of_tests, folder)? {
+        return Ok(of_tests);
     }
-    if !is_newer(&quick, changed) {
-        bundle(&bind("quick", &compile("quick")?)?, MODULE, &quick)?;
+    run(with_tools(&mut paths::command(tool("worker-build")))
+        .args(["--release", "--no-opt"])
+        .env("CARGO_TARGET_DIR", alone(folder)?)
+        .current_dir(paths::root().join(folder)))?;
+    fs::create_dir_all(&of_tests)?;
+    for file in ["index.js", MODULE] {
+        fs::copy(built.join(file), of_tests.join(file))?;
     }
-    Ok(quick)
+    Ok(of_tests)
+}
+
+/// Builds the Worker of a folder without worker-build, which takes long to install. Returns the
+/// folder of what was built. Does nothing if that is newer than its sources.
+///
+/// # Errors
+///
+/// As for [`deployed`].
+pub fn of_folder(folder: &str) -> Result<PathBuf> {
+    let _turn = turn();
+    let built = in_target("built").join(folder);
+    if !is_newer(&built, folder)? {
+        bundle(&compile(folder, &[])?, MODULE, &built)?;
+    }
+    Ok(built)
+}
+
+/// Has a folder that builds alone build with the versions of the workspace. Returns its target
+/// folder, which all of these share.
+///
+/// # Errors
+///
+/// There is no such folder.
+pub fn alone(folder: &str) -> Result<PathBuf> {
+    let lock = paths::root().join("Cargo.lock");
+    fs::copy(lock, paths::root().join(folder).join("Cargo.lock"))?;
+    Ok(in_target("quick-starts"))
+}
+
+/// Tells worker-build where the programs are that it would download.
+pub fn with_tools(command: &mut Command) -> &mut Command {
+    command
+        .env("WASM_BINDGEN_BIN", tool("wasm-bindgen"))
+        .env("WASM_OPT_BIN", paths::npm_bin("wasm-opt"))
+        .env("ESBUILD_BIN", paths::npm_bin("esbuild"))
 }
 
 const MODULE: &str = "index_bg.wasm";
+const ENTRY: &str = "xtask/src/worker_entry.js";
 
-/// Compiles the wasm with one of cargo's profiles.
-fn compile(profile: &str) -> Result<PathBuf> {
+/// Compiles a folder's wasm, and generates its glue. What the environment says of the profile
+/// counts more than `profile`. Returns the folder of both.
+fn compile(folder: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
+    let target = alone(folder)?;
+    let unsaid = profile
+        .iter()
+        .filter(|(name, _)| env::var_os(name).is_none());
     run(paths::cargo()
-        .args(["build", "--lib", "--target", "wasm32-unknown-unknown"])
-        .args(["-p", "edgelock-worker", "--profile", profile]))?;
-    let folder = in_target("wasm32-unknown-unknown").join(profile);
-    Ok(folder.join("edgelock_worker.wasm"))
-}
-
-/// Generates the glue of what was compiled with one of cargo's profiles. Returns the folder of
-/// both.
-fn bind(profile: &str, built: &Path) -> Result<PathBuf> {
-    let glue = in_target("edgelock-worker").join(profile);
+        .args(["build", "--lib", "--release"])
+        .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
+        .arg(&target)
+        .envs(unsaid.copied())
+        .current_dir(paths::root().join(folder)))?;
+    let manifest = fs::read_to_string(paths::root().join(folder).join("Cargo.toml"))?;
+    let name = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let name = name.context("a package has a name")?.replace('-', "_");
+    let wasm = target.join(format!("wasm32-unknown-unknown/release/{name}.wasm"));
+    let glue = in_target("glue").join(folder);
     run(Command::new(tool("bind"))
         .arg("worker")
-        .arg(built)
+        .arg(wasm)
         .arg(&glue))?;
     Ok(glue)
 }
@@ -106,7 +186,7 @@ fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
     fs::write(&index, text)?;
     fs::create_dir_all(folder)?;
     run(Command::new(paths::npm_bin("esbuild"))
-        .arg("worker/src/entry.js")
+        .arg(ENTRY)
         .current_dir(paths::root())
         .args([
             "--bundle",
@@ -122,30 +202,30 @@ fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// One build at a time.
+fn turn() -> impl Drop {
+    static TURNS: Mutex<()> = Mutex::new(());
+    TURNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn in_target(folder: &str) -> PathBuf {
     paths::target().join(folder)
 }
 
-/// Builds the Worker if it is older than its sources, so that no test uses an old one.
-///
-/// # Errors
-///
-/// As for [`build`].
-pub fn build_if_stale() -> Result<()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_newer(&paths::worker_build(), changed()?) {
-        return Ok(());
-    }
-    build()
-}
-
-/// Whether the Worker in this folder is newer than its last change.
-fn is_newer(folder: &Path, changed: SystemTime) -> bool {
-    stale::is_newer(&folder.join(MODULE), changed)
-}
-
-/// When the sources changed last.
-fn changed() -> Result<SystemTime> {
-    stale::last_change(SOURCES)
+/// Whether what was built of a Worker's folder is newer than what that is made of.
+fn is_newer(built: &Path, folder: &str) -> Result<bool> {
+    let (source, manifest) = (format!("{folder}/src"), format!("{folder}/Cargo.toml"));
+    let shared = "worker/shared/src";
+    let sources = [
+        "Cargo.lock",
+        "src",
+        "xtask/tools",
+        shared,
+        &source,
+        &manifest,
+    ];
+    Ok(stale::is_newer(
+        &built.join(MODULE),
+        stale::last_change(sources)?,
+    ))
 }

@@ -14,8 +14,9 @@ const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn dev_says_where_everything_is_and_leaves_no_process() {
+    let port = xtask::stack::free_port().expect("a free port").to_string();
     let dev = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .arg("dev")
+        .args(["dev", "--port", &port, "--credential", "the-same-each-time"])
         .stdout(Stdio::piped())
         .spawn();
     let mut dev = Ended(dev.expect("it starts"));
@@ -27,10 +28,13 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
             .map_while(Result::ok)
             .try_for_each(|line| sender.send(line))
     });
-    let (mut ports, mut pages) = (Vec::new(), 0);
+    let (mut ports, mut pages, mut hints) = (Vec::new(), 0, Vec::new());
     while let Ok(line) = lines.recv_timeout(START_LIMIT)
         && !line.starts_with("Ctrl-C")
     {
+        if line.starts_with("  redis-cli ") || line.starts_with("  EDGELOCK_BRIDGE_") {
+            hints.push(line.trim().to_owned());
+        }
         if let Some((name, address)) = line.split_once("   http://127.0.0.1:") {
             let (port, path) = address.split_once('/').unwrap_or((address, ""));
             pages += usize::from(name.trim() == "page" && path == "?sku=lamp");
@@ -44,6 +48,16 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
         "two Workers, one of them with the page, and a bridge"
     );
     assert_eq!(pages, 1);
+    assert_eq!(
+        hints[0],
+        format!("EDGELOCK_BRIDGE_URL=http://127.0.0.1:{port}")
+    );
+    assert_eq!(hints[1], "EDGELOCK_BRIDGE_CREDENTIAL=the-same-each-time");
+    for hint in &hints[2..] {
+        let pasted = Command::new("sh").args(["-c", hint]).output().expect("sh");
+        assert!(pasted.status.success(), "{hint}: {pasted:?}");
+    }
+    assert_eq!(hints.len(), 4, "{hints:?}");
 
     kill_process(Pid::from_child(&dev.0), Signal::INT).expect("it runs");
     let until = Instant::now() + STOP_LIMIT;

@@ -56,6 +56,7 @@ impl NoConnection {
     fn said(refused: &ServerError) -> Self {
         match refused.code() {
             "NOAUTH" => Self::NoPassword,
+            _ if reply::is_passing(refused, false) => Self::NotNow(reply::raw(refused)),
             _ => Self::Other(reply::raw(refused)),
         }
     }

@@ -245,7 +245,8 @@ impl Reader {
     }
 }
 
-const TOO_LARGE: &str = "TOOLARGE";
+pub(crate) const TOO_LARGE: &str =
+    "TOOLARGE the answer is larger than --max-reply allows; the command was executed";
 
 impl Refused {
     const fn text(self) -> &'static str {
@@ -253,9 +254,7 @@ impl Refused {
             Self::TooDeep => {
                 "TOODEEP the reply is nested deeper than the bridge passes on; the command was executed"
             }
-            Self::TooLarge => {
-                "TOOLARGE the answer is larger than --max-reply allows; the command was executed"
-            }
+            Self::TooLarge => TOO_LARGE,
         }
     }
 }
@@ -267,7 +266,7 @@ pub(crate) fn cost(reply: &Value) -> usize {
         Value::SimpleString(text) => text.len(),
         Value::Array(items) => items.iter().map(cost).fold(0, usize::saturating_add),
         // Then no further reply to the same request passes.
-        Value::ServerError(refused) if refused.code() == TOO_LARGE => usize::MAX,
+        Value::ServerError(refused) if refused.code() == "TOOLARGE" => usize::MAX,
         Value::ServerError(refused) => refused.details().map_or(0, str::len),
         _ => 0,
     };

@@ -33,7 +33,7 @@ impl Node {
                         .await
                 }
                 // The next script may run while this one waits.
-                false => match self.within_time(&self.turn, NoReply::NoTurn).await {
+                false => match self.turn(&load).await {
                     Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
                     Err(lost) => Err(lost),
                 },
@@ -59,7 +59,7 @@ impl Node {
             .await?;
         let _turn = match load.is_quick {
             true => None,
-            false => Some(self.within_time(&self.turn, NoReply::NoTurn).await?),
+            false => Some(self.turn(&load).await?),
         };
         let connection = self.spare().await?;
         let begun = send(&connection, &of_one("MULTI"), 0).await?;

@@ -67,6 +67,7 @@ impl Node {
         }
         match reason {
             NoConnection::NoPassword | NoConnection::WrongPassword => NoReply::NotLetIn,
+            NoConnection::NotNow(_) => NoReply::NotNow,
             NoConnection::Other(_) => NoReply::Unreachable,
         }
     }

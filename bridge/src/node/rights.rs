@@ -7,6 +7,7 @@ use redis::{Pipeline, Value};
 use super::Node;
 use crate::command::Command;
 use crate::no_reply::NoReply;
+use crate::reply;
 
 impl Node {
     /// Whether Redis flags the command as one that only reads. Some commands only have others
@@ -26,8 +27,12 @@ impl Node {
             .arg(name)
             .arg(&with_sub);
         let replies = self.run(&Arc::new(question)).await?;
-        let [Value::Array(descriptions)] = &replies[..] else {
-            return Ok(false);
+        let descriptions = match &replies[..] {
+            [Value::Array(descriptions)] => descriptions,
+            [Value::ServerError(refused)] if reply::is_passing(refused, false) => {
+                return Err(NoReply::NotNow);
+            }
+            _ => return Ok(false),
         };
         let names = [name, &with_sub].into_iter().zip(descriptions);
         let Some((reads, _)) = names.into_iter().find(|(_, told)| is_flagged(told)) else {

@@ -248,6 +248,33 @@ async fn a_bridge_without_a_token_does_not_start() {
 }
 
 #[tokio::test]
+async fn a_number_that_is_far_too_large_is_told_and_breaks_nothing() {
+    for option in [
+        "--max-body",
+        "--max-commands",
+        "--max-transaction",
+        "--max-reply",
+        "--max-in-flight",
+        "--max-waits",
+        "--max-connections",
+        "--max-connections-per-address",
+        "--idle-timeout",
+        "--head-timeout",
+        "--timeout",
+    ] {
+        for number in [u64::MAX, i64::MAX as u64, u64::MAX / 8 + 1] {
+            let mut bridge = command(["--redis", "spawn", option, &number.to_string()]);
+            let ended = bridge.output().await.expect("it ends");
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert!(
+                said.contains(option) && !said.contains("panicked"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn help_names_every_option_and_no_secret() {
     let redis = "redis://user:sesame@host";
     let help = command(["--help"])
@@ -264,6 +291,7 @@ async fn help_names_every_option_and_no_secret() {
         "credential",
         "read-only-credential",
         "metrics-credential",
+        "allow-origin",
         "max-body",
         "max-commands",
         "max-transaction",

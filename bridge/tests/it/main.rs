@@ -3,9 +3,11 @@
 mod attack;
 mod clients;
 mod cluster;
+mod cors;
 mod credentials;
 mod dialect;
 mod docker;
+mod health;
 mod http;
 mod lifecycle;
 mod logs;

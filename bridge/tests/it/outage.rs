@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::support::{Bridge, Redis, answer, until};
+use crate::support::{Bridge, Redis, answer, header, until};
 
 const UNREACHABLE: &str =
     r#"{"error":"ERR Redis cannot be reached; nothing was executed","executed":false}"#;
@@ -175,10 +175,11 @@ async fn why_redis_cannot_be_reached_is_in_the_log() {
         .await;
     full.expect("a setting");
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    assert_eq!(
-        bridge.run(r#"["PING"]"#).await,
-        (503, UNREACHABLE.to_owned())
-    );
+    let refused = bridge.post("/", r#"["PING"]"#).send().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert_eq!(header(&refused, "retry-after"), "1");
+    let body = refused.text().await.unwrap();
+    assert!(body.ends_with(r#"nothing was executed","executed":false}"#));
     until("the reason is told", async || {
         bridge.log().contains("max number of clients reached")
     })

@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use crate::support::{Bridge, Redis, header, until};
+use reqwest::Method;
+
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, header, told, until};
 
 /// Nothing was executed, and it is worth asking again.
 #[tokio::test]
@@ -60,6 +62,117 @@ async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
             && body.ends_with(r#","executed":false}"#),
         "{body}"
     );
+}
+
+/// A Redis that another program's script keeps busy, until `SCRIPT KILL`.
+async fn busy(redis: &Redis) {
+    let mut other = redis.connect().await;
+    tokio::spawn(async move {
+        let mut theirs = redis::cmd("EVAL");
+        theirs.arg("while true do end").arg(0);
+        // The client stops waiting before that, and the script goes on.
+        let _ = theirs.exec_async(&mut other).await;
+    });
+    let mut direct = redis.connect().await;
+    until("it is busy", async || {
+        let pong = redis::cmd("PING").exec_async(&mut direct).await;
+        pong.is_err_and(|error| error.code() == Some("BUSY"))
+    })
+    .await;
+}
+
+async fn is_free_again(redis: &Redis) {
+    let mut direct = redis.connect().await;
+    let mut kill = redis::cmd("SCRIPT");
+    let killed = kill.arg("KILL").exec_async(&mut direct).await;
+    killed.expect("it runs");
+    until("it has ended", async || {
+        let pong = redis::cmd("PING").exec_async(&mut direct).await;
+        pong.is_ok()
+    })
+    .await;
+}
+
+fn quickly_busy() -> Vec<String> {
+    ["--lua-time-limit", "10"].map(str::to_owned).to_vec()
+}
+
+/// A client that is told 400 would conclude that there is nothing to listen to, or that it may not
+/// read.
+#[tokio::test]
+async fn whatever_is_asked_of_a_busy_redis_is_unavailable_with_when_to_come_back() {
+    let redis = Redis::with(|_, _| quickly_busy()).await;
+    let listens = Bridge::start(["--redis", &redis.url()]).await;
+    let mut stream = listens.post("/subscribe/other", "").send().await.unwrap();
+    assert!(stream.chunk().await.unwrap().is_some());
+    let database = format!("{}?db=1", redis.url());
+    let fresh = Bridge::start(["--redis", &database]).await;
+    busy(&redis).await;
+    for bridge in [&listens, &fresh] {
+        let read = bridge
+            .request(Method::POST, "/")
+            .bearer_auth(READ_ONLY_TOKEN);
+        for asked in [
+            bridge.post("/subscribe/c", ""),
+            bridge.post("/psubscribe/c*", ""),
+            bridge.post("/", r#"["GET","k"]"#),
+            bridge.post("/", r#"["EVAL","return 1",0]"#),
+            bridge.post("/multi-exec", r#"[["GET","k"]]"#),
+            read.body(r#"["GET","k"]"#),
+        ] {
+            let refused = asked.send().await.unwrap();
+            let (status, url) = (refused.status(), refused.url().clone());
+            let retry = refused.headers().contains_key("retry-after");
+            let body = refused.text().await.unwrap();
+            assert_eq!((status.as_u16(), retry), (503, true), "{url}: {body}");
+            assert!(body.ends_with(r#","executed":false}"#), "{url}: {body}");
+        }
+    }
+    is_free_again(&redis).await;
+    until("it is listened to", async || {
+        let asked = listens.post("/subscribe/c", "").send().await;
+        asked.unwrap().status() == 200
+    })
+    .await;
+}
+
+/// A release hands its lock to a waiter whose subscription Redis still counts.
+#[tokio::test]
+async fn a_listener_that_goes_while_redis_is_busy_is_forgotten_all_the_same() {
+    let redis = Redis::with(|_, _| quickly_busy()).await;
+    let metrics = ["--metrics-credential", "the-credential-of-metrics"];
+    let args = ["--redis".to_owned(), redis.url()].into_iter();
+    let bridge = Bridge::start(args.chain(metrics.map(str::to_owned))).await;
+    let mut stays = bridge.post("/subscribe/stays", "").send().await.unwrap();
+    assert!(stays.chunk().await.unwrap().is_some());
+    let mut goes = bridge.post("/subscribe/goes", "").send().await.unwrap();
+    assert!(goes.chunk().await.unwrap().is_some());
+    busy(&redis).await;
+    drop(goes);
+    until("the bridge knows", async || {
+        let read = bridge.request(Method::GET, "/metrics");
+        let (_, page) = answer(read.bearer_auth(metrics[1])).await;
+        page.contains("edgelock_bridge_streams 1")
+    })
+    .await;
+    for _ in 0..10 {
+        assert_eq!(bridge.run(r#"["PING"]"#).await.0, 503);
+    }
+    is_free_again(&redis).await;
+    let said = told(&mut redis.connect().await, "INFO", "commandstats").await;
+    let refused = said
+        .split_once("cmdstat_unsubscribe:")
+        .expect("it was asked")
+        .1;
+    let refused = refused.lines().next().unwrap_or_default();
+    assert!(!refused.contains("rejected_calls=0"), "{refused}");
+    for (channel, heard) in [("goes", "0"), ("stays", "1")] {
+        until(channel, async || {
+            let publish = format!(r#"["PUBLISH","{channel}","x"]"#);
+            bridge.run(&publish).await.1 == format!(r#"{{"result":{heard}}}"#)
+        })
+        .await;
+    }
 }
 
 /// The script may have written before, so its words must not be read as "nothing was executed".

@@ -1,7 +1,7 @@
 // app/orders/[id]/route.ts
 import { Client } from "edgelock";
-import { refusal } from "./refusal.js";
-import { shop } from "./shop.js";
+import { refusal } from "./refusal";
+import { shop } from "./shop";
 
 const client = Client.fromEnv();
 

@@ -9,12 +9,16 @@ export interface BridgeArguments {
   readonly "plain-http"?: boolean | undefined;
 }
 
-const background: Promise<unknown>[] = [];
+const background = new Set<Promise<unknown>>();
 
 /** A client of the bridge. What it leaves to the background is waited for at the end. */
 export function connect({ url, webdis, "plain-http": plainHttp }: BridgeArguments, settings: ClientSettings = {}): Client {
   const { env } = process;
-  const all = { ...settings, plainHttp, waitUntil: (promise: Promise<unknown>) => void background.push(promise) };
+  const waitUntil = (promise: Promise<unknown>) => {
+    background.add(promise);
+    void promise.finally(() => background.delete(promise));
+  };
+  const all = { ...settings, plainHttp, waitUntil };
   if (webdis === undefined) return Client.fromEnv(url === undefined ? env : { ...env, EDGELOCK_BRIDGE_URL: url }, all);
   const address = url ?? env["EDGELOCK_BRIDGE_URL"];
   const password = env["EDGELOCK_BRIDGE_CREDENTIAL"];
@@ -25,8 +29,9 @@ export function connect({ url, webdis, "plain-http": plainHttp }: BridgeArgument
 
 /**
  * Waits for the clean-up that goes on in the background: a lock that was given up, a place in a
- * queue.
+ * queue. Not for a lease that could not be given back, of which nothing is under way.
  */
 export async function settled(): Promise<void> {
-  await Promise.allSettled(background);
+  const idle = new Promise<void>((idle) => process.once("beforeExit", () => idle()));
+  await Promise.race([Promise.allSettled(background), idle]);
 }

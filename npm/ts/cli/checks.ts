@@ -1,5 +1,5 @@
 // What `doctor` looks at, in order. Each check needs those before it.
-import { type Lease, type Reply } from "edgelock";
+import { CommandFailedError, type Lease, type Reply } from "edgelock";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, Patient } from "./patient.js";
@@ -21,6 +21,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   "round trip": isNear,
   clock: isRight,
   lock: locks,
+  memory: keeps,
   waiters: wait,
 };
 
@@ -86,6 +87,22 @@ async function locks(patient: Patient): Promise<Finding> {
   await lease.renew();
   await lease.release();
   return { ok: true, found: "taken, renewed and given back" };
+}
+
+/** A Redis that runs out of memory must not forget locks and receipts. */
+async function keeps(patient: Patient): Promise<Finding> {
+  const lease = await patient.connect().client.lock(ownName(), { ttl: TTL_MS }).acquire();
+  const policy = await lease.commit([["INFO", "memory"]]).then(
+    ([info]) => /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1],
+    (error: unknown) => {
+      if (!(error instanceof CommandFailedError)) throw error;
+      return undefined;
+    },
+  );
+  if (policy === undefined) return { ok: true, found: "Redis does not say whether it evicts keys" };
+  if (policy === "noeviction") return { ok: true, found: `Redis evicts no keys (${policy})` };
+  const advice = "Have it refuse writes instead (`maxmemory-policy noeviction`): a lock that is evicted is held by two, and a write whose receipt is evicted may run twice.";
+  return { ok: false, found: `Redis evicts keys when its memory is full (${policy})`, advice };
 }
 
 async function wait(patient: Patient): Promise<Finding> {

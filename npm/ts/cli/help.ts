@@ -89,8 +89,8 @@ ${BRIDGE}`;
 const DOCTOR = `usage: edgelock doctor [OPTIONS]
 
 Checks the settings, the bridge and its dialect, the round trip, the clock, a lock,
-and whether waiters are told of a release. Takes two locks of random names. Exits
-with 0 if all is well, and with 1 if not.
+whether Redis evicts keys, and whether waiters are told of a release. Takes three
+locks of random names. Exits with 0 if all is well, and with 1 if not.
 
   --prefix TEXT      what those names begin with, if the bridge's user may not have
                      other keys

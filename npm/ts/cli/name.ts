@@ -55,10 +55,13 @@ export class Name {
 
 const SHOWN = 5;
 
+/** As JSON has it: what is no safe number is text. */
+const digits = (number: number | bigint | null): number | string | null => (typeof number === "bigint" ? String(number) : number);
+
 /** What a machine is told. A token is as good as the lock, so there is none. */
 export function plain(name: string, { holders, isRead, fence, waiters }: Inspection): object {
   const state = holders.length === 0 ? "free" : isRead ? "read" : "held";
-  return { name, state, holders: holders.map(({ label, remaining, count }) => ({ label, remaining, count })), fence, waiters };
+  return { name, state, holders: holders.map(({ label, remaining, count }) => ({ label, remaining, count: digits(count) })), fence: digits(fence), waiters };
 }
 
 /** What a reader is told, in one line; without times left it changes only if something happens. */

@@ -29,7 +29,7 @@ function scalar(value) {
   if (value === false) return "-\r\n";
   // This throws on half of a surrogate pair.
   if (typeof value === "string") return `+${encodeURIComponent(value)}\r\n`;
-  // A host's number is a double. Beyond this bound it may differ from the number that was sent.
-  if (Number.isSafeInteger(value)) return `:${value}\r\n`;
+  // A host's number is a double. Beyond a bound it may differ from the number that was sent.
+  if (Number.isInteger(value)) return `${Number.isSafeInteger(value) ? ":" : ","}${BigInt(value)}\r\n`;
   throw new TypeError("no value of a bridge's");
 }

@@ -22,8 +22,10 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
 
     /// Ends the turn under way if its driver has shown no sign of life since `signs`.
     pub(in crate::group) fn has_gone(&mut self, signs: u64) -> Option<Left<C>> {
-        let number = self.turn.as_ref()?.number;
-        (self.signs == signs)
+        let turn = self.turn.as_ref()?;
+        // A driver that vanishes meanwhile says so itself.
+        let (number, decides) = (turn.number, turn.deciding.is_some());
+        (self.signs == signs && !decides)
             .then(|| self.abandon(number))
             .flatten()
     }
@@ -133,7 +135,20 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             && let Some(entry) = turn.entries.get(place)
         {
             turn.blamed = entry.ticket;
+            turn.deciding = Some(place);
         }
+    }
+
+    /// All items of this turn are decided.
+    pub(in crate::group) fn decided(&mut self, number: u64) {
+        if let Some(turn) = self.of(number) {
+            turn.deciding = None;
+        }
+    }
+
+    /// The place of the item that is being decided, if one is.
+    pub(in crate::group) fn deciding(&mut self, number: u64) -> Option<usize> {
+        self.of(number)?.deciding
     }
 
     /// The commit of the rest of the turn is about to be sent. Returns whether it may be: not if a

@@ -14,6 +14,8 @@ pub(super) struct Turn<I, C, P> {
     pub(super) entries: VecDeque<Entry<I, C>>,
     /// Tickets of other items for which it also asked. They wait until it begins.
     pub(super) asked_for: Vec<u64>,
+    /// The place of the item that is being decided.
+    pub(super) deciding: Option<usize>,
     pub(super) commit: Option<P>,
     /// It has the lock. From then on no item leaves it.
     pub(super) has_begun: bool,

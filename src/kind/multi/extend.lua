@@ -4,5 +4,7 @@
 -- needs     each
 local extend_one = extend
 local function extend(ms)
-  each(function() extend_one(ms) end)
+  local left = 0
+  each(function() left = math.max(left, extend_one(ms)) end)
+  return left
 end

@@ -2,9 +2,10 @@
 -- back.
 --
 -- provides  lost
--- needs     release_one
+-- needs     free notify
 local say_lost = lost
 local function lost()
-  pcall(release_one)
+  pcall(free)
+  pcall(notify)
   return say_lost()
 end

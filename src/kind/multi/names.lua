@@ -2,26 +2,35 @@
 -- them know one after the other, in the order of KEYS, until `of` returns something. Outside of it
 -- they know the first.
 --
--- KEYS  7… name, fence, queue and alive of each other name; then gone once more, which no other key
---       can be
---
--- provides  each is_held
--- needs     ALIVE FENCE GONE NAME QUEUE
-local names = { { NAME, FENCE, QUEUE, ALIVE } }
-for at = 7, #KEYS, 4 do
-  if KEYS[at] == GONE then break end
-  names[#names + 1] = { unpack(KEYS, at, at + 3) }
+-- provides  each free is_held
+-- needs     BEHIND FENCE HOLDER HOLDS IS_OURS KEPT LAST NAME OTHERS QUEUE WAITERS read_record
+local states = { { NAME, FENCE, QUEUE, HOLDER, KEPT, LAST, HOLDS, WAITERS, IS_OURS } }
+local function state() return { NAME, FENCE, QUEUE, HOLDER, KEPT, LAST, HOLDS, WAITERS, IS_OURS } end
+local function enter(at) NAME, FENCE, QUEUE, HOLDER, KEPT, LAST, HOLDS, WAITERS, IS_OURS = unpack(states[at], 1, 9) end
+for at = 6, BEHIND - 1, 3 do
+  NAME, FENCE, QUEUE, HOLDER, KEPT = KEYS[at], KEYS[at + 1], KEYS[at + 2], OTHERS[at], OTHERS[at + 1]
+  read_record()
+  states[#states + 1] = state()
 end
+enter(1)
 local function each(of)
+  states[1] = state()
   local found
-  for at, keys in ipairs(names) do
-    NAME, FENCE, QUEUE, ALIVE = unpack(keys)
+  for at = 1, #states do
+    enter(at)
     found = of(at)
+    states[at] = state()
     if found then break end
   end
-  NAME, FENCE, QUEUE, ALIVE = unpack(names[1])
+  enter(1)
   return found
 end
-local function is_held()
-  return not each(function() return redis.pcall('GET', NAME) ~= ARGV[2] end)
+local mine = {}
+each(function()
+  if HOLDER == ARGV[2] then mine[#mine + 1] = NAME end
+end)
+local function is_held() return #mine == #states end
+local function free()
+  if #mine > 0 then redis.call('DEL', unpack(mine)) end
+  each(function() HOLDER = HOLDER ~= ARGV[2] and HOLDER end)
 end

@@ -1,6 +1,7 @@
 -- Takes the lock, or says how long its holder has left, and joins the queue.
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… keys of the reads
+-- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
+--       reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
 --       the results in any case · 7 label · 8 not used · 9… reads
@@ -14,27 +15,21 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     FENCE FENCE_MS GONE NAME RECEIPT WAITER head hold_of issue_fence liveness_left prolong
--- needs     remove_waiter
--- needs     refuse run
-local holder = redis.call('GET', NAME)
-local mine = holder == ARGV[2]
+-- needs     DONE HOLDER NAME WAITER WENT extend head hold_of issue_fence liveness_left refuse
+-- needs     remove_waiter run save take
+local mine = HOLDER == ARGV[2]
 if not mine then
-  if redis.call('EXISTS', GONE, RECEIPT) > 0 then return { -1, ARGV[1] } end
-  if holder then
-    local _, _, label = hold_of(holder)
-    return refuse(redis.call('PTTL', NAME), label)
-  end
+  if WENT or DONE then return { -1, ARGV[1] } end
+  if HOLDER then return refuse(redis.call('PTTL', NAME), select(4, hold_of(HOLDER))) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
+remove_waiter(WAITER)
 local fence = mine and hold_of(ARGV[2])
 if fence then
-  prolong(FENCE, FENCE_MS + ARGV[3])
+  extend(ARGV[3])
+  save()
 else
-  fence = issue_fence(ARGV[2], ARGV[3], ARGV[7])
+  take(ARGV[2], ARGV[3], function() fence = issue_fence(ARGV[2], ARGV[3], ARGV[7]) end)
 end
-if WAITER ~= '' then remove_waiter(WAITER) end
--- The lock last: if anything above fails, nothing is held.
-if mine then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3]) end
 return { 1, ARGV[1], fence, run(9) }

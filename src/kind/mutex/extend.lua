@@ -1,8 +1,9 @@
--- Shared: how the hold of a mutex goes on.
+-- Shared: how the hold of a mutex goes on. Returns how long it lasts.
 --
 -- provides  extend
--- needs     FENCE FENCE_MS NAME prolong
+-- needs     NAME prolong prolong_record
 local function extend(ms)
-  prolong(NAME, ms)
-  prolong(FENCE, FENCE_MS + ms)
+  local left = prolong(NAME, ms)
+  prolong_record(ms)
+  return left
 end

@@ -1,48 +1,57 @@
 -- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it, or
 -- to one that was overtaken for too long (hearing.lua).
 --
--- The lock is stored before it is told: if that fails, nobody may hear of it. A waiter that is to
--- read (fairness `fr`, `br`) gets the lock as its writer, and is told to ask; `read_write` says
--- what becomes of that. One that wants something else is told to ask, and the lock stays free: one
--- for several names at once (`fa`, `ba`) asks for all of them, one for a permit (`f3`, `b3`) waits
--- at a name that was a semaphore before.
+-- The lock is stored before it is told: if that fails, nobody may hear of it. What another program
+-- has taken meanwhile, or keeps under the name, stays. A waiter that is to read (fairness `fr`,
+-- `br`) gets the lock as its writer, and is told to ask; `read_write` says what becomes of that.
 --
--- provides  delete notify release_one
--- needs     NAME NOW_US QUEUE integer issue_fence listens liveness_left may_be_overtaken
--- needs     remove_waiter
+-- One that wants something else is handed nothing: one for several names at once (`fa`, `ba`) must
+-- have all of them, one for a permit (`f3`, `b3`) waits at a name that was a semaphore before. The
+-- first fair one of these and the first that barges are told to ask, and the lock stays free. But
+-- from the second time on who barges goes ahead of them, unless they insist. With `quietly` none of
+-- them is told. A waiter of another version asks by itself.
+--
+-- provides  notify
+-- needs     HOLDER NAME WAITERS gather in_order insists integer is_told_first issue_fence listens
+-- needs     liveness_left may_be_overtaken now_us remove_waiter save
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask
 -- for it.
 local function give(waiter, most)
-  local token, ms, want, ttl, label, channel = string.match(waiter, '^(%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
-  if want ~= '' and want ~= 'r' then return redis.pcall('PUBLISH', channel, '0') end
-  local fence = issue_fence(token, ttl, label)
-  redis.call('SET', NAME, token, 'PX', integer(math.min(ms, most)))
-  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '1'
-  if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
+  local token, ms, want, ttl, label, channel = string.match(waiter, '^v1 (%S+) (%d+) %l(%S*) (%d+) (%S*) (.*)$')
+  if not redis.call('SET', NAME, token, 'NX', 'PX', integer(math.min(ms, most))) then return end
+  HOLDER = token
   remove_waiter(waiter)
+  local fence = issue_fence(token, ttl, label)
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(now_us()) or '1'
+  if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
 end
-local function hand_over()
-  local place, first = 0, nil
-  for _ = 1, 100 do
-    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
-    if not waiter then return end
-    if liveness_left(waiter) <= 0 then
-      remove_waiter(waiter)
-    else
-      place, first = place + 1, first or waiter
-      local fair, channel = string.match(waiter, '^%S+ %d+ (%S+) %d+ %S* (.*)$')
+local function hand_over(quietly)
+  gather()
+  local first, asks
+  for came, waiter in in_order() do
+    local fair, want, channel = string.match(waiter, '^v1 %S+ %d+ (%l)(%S*) %d+ %S* (.*)$')
+    if not fair then break end
+    if want ~= '' and want ~= 'r' then
+      asks = asks or {}
+      if not asks[fair] and (is_told_first(waiter) or insists(came)) then
+        asks = { channel }
+        break
+      end
+      if channel ~= '' then asks[fair] = asks[fair] or channel end
+    elseif fair == 'b' or not asks then
+      first = first or waiter
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then return give(waiter, math.huge) end
         return give(first, liveness_left(first))
       end
-      if fair == 'f' or fair == 'fa' then return end
+      if fair .. want == 'f' then return end
     end
   end
+  if quietly or not asks then return end
+  for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
 end
 -- Damage to the queue must not keep the lock from being freed.
-local function notify() pcall(hand_over) end
-local function delete()
-  redis.call('DEL', NAME)
-  notify()
+local function notify(quietly)
+  if WAITERS ~= '' and not HOLDER then pcall(hand_over, quietly) end
+  pcall(save)
 end
-local release_one = delete

@@ -2,7 +2,7 @@
 -- and was handed to nobody.
 --
 -- needs     NAME notify
-local SIGNAL = KEYS[7]
+local SIGNAL = KEYS[6]
 local function signal()
   redis.call('DEL', SIGNAL)
   redis.call('LPUSH', SIGNAL, '1')

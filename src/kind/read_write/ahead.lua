@@ -1,13 +1,13 @@
 -- Shared: the waiter that goes ahead of this one. For a writer, any that came earlier; for a
--- reader, a writer that did.
+-- reader, a writer that did, or any of the first ones if it is not one of these.
 --
 -- provides  ahead
--- needs     QUEUE WAITER liveness_left
+-- needs     WAITER WAITERS head others_wait
 local function ahead()
-  for place = 0, 99 do
-    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
-    if not waiter or waiter == WAITER then return nil end
-    local reads = ARGV[8] == 'r' and string.find(waiter, '^%S+ %d+ %lr')
-    if not reads and liveness_left(waiter) > 0 then return waiter end
+  local first = head()
+  for waiter in string.gmatch(WAITERS, '%d+ %d+ %d+ ([^,]*),') do
+    if waiter == WAITER then return nil end
+    if ARGV[8] ~= 'r' or not string.find(waiter, '^v1 %S+ %d+ %lr') then return waiter end
   end
+  return others_wait() and first
 end

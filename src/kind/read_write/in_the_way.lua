@@ -2,8 +2,5 @@
 -- that ends last.
 --
 -- provides  in_the_way
--- needs     HOLDERS NAME hold_of
-local function in_the_way()
-  local _, _, label = hold_of(redis.call('ZRANGE', HOLDERS, -1, -1)[1] or redis.call('GET', NAME))
-  return redis.call('PTTL', NAME), label
-end
+-- needs     HOLDER NAME from_last hold_of
+local function in_the_way() return redis.call('PTTL', NAME), select(4, hold_of(from_last(1) or HOLDER)) end

@@ -1,12 +1,19 @@
--- Shared: removes a reader, or the writer.
+-- Shared: removes a reader or the writer, or all of them.
 --
--- provides  release_one
--- needs     HOLDERS NAME NOW_MS forget notify
-local function release_one()
-  -- What another program keeps beside it must not keep the writer's name from being freed.
-  pcall(forget, ARGV[2])
-  -- To others it is held until the last reader ends.
-  local last = redis.pcall('ZRANGE', HOLDERS, -1, -1, 'WITHSCORES')[2]
-  if last then redis.call('PEXPIRE', NAME, last - NOW_MS) else redis.call('DEL', NAME) end
-  notify()
+-- provides  delete free
+-- needs     HOLDER NAME is_many last_end remove says till
+local function delete()
+  redis.call('DEL', NAME)
+  HOLDER, till, is_many = false, {}, false
+end
+local function free()
+  if says('readers') then remove(ARGV[2]) end
+  -- To others it is held until the last reader ends. Of a crowd, nobody may be left.
+  local life = says('readers') and last_end() or '0'
+  if life ~= '0' then
+    redis.call('PEXPIRE', NAME, life)
+  else
+    redis.call('DEL', NAME)
+    HOLDER = false
+  end
 end

@@ -1,21 +1,9 @@
 -- Shared: a lock that one writer has, or that readers share. The writer is stored as the holder of
--- a mutex. While readers have it, the name says 'readers', which is nobody's token. So everybody
--- who locks that name the common way finds it held.
+-- a mutex.
 --
--- Who the readers are is stored beside it. HOLDERS is a sorted set, token → until when it reads, in
--- Redis's ms. HOLDS is a hash, token → what FENCE was when it came. They count only while the name
--- says 'readers': freeing the name ends all readers.
---
--- provides  HOLDERS HOLDS forget hold hold_of says
--- needs     FENCE NAME
-local HOLDERS, HOLDS = KEYS[7], KEYS[8]
-local function says(text) return redis.pcall('GET', NAME) == text end
-local function hold(token) return redis.call('HGET', HOLDS, token) or redis.call('GET', FENCE) or '' end
-local function hold_of(token)
-  local whose, fence, ttl, label = string.match(hold(token), '^%d+ (%S+) (%d+) (%d+) ?(%S*)')
-  if whose == token then return fence, ttl, label end
-end
-local function forget(token)
-  redis.call('ZREM', HOLDERS, token)
-  redis.call('HDEL', HOLDS, token)
-end
+-- provides  is_full is_held suits
+-- needs     HOLDER says till
+local function is_held() return says(ARGV[2]) or till[ARGV[2]] end
+-- A reader has room beside other readers.
+local function is_full(want) return HOLDER and not (want == 'r' and says('readers')) end
+local function suits(want) return want == '' or want == 'r' end

@@ -1,12 +1,13 @@
 -- Entries that are over count no more: their handlers died, or their releases got lost, and other
--- entries of the owner keep the hold. The fence tells those of earlier holds apart, which counted
--- there. What Redisson counts stays.
+-- entries of the owner keep the hold. What Redisson counts stays.
 --
--- needs     ENTRIES ENTRY HOLD NAME NOW_MS acquired integer leave
-local held, owner = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
-for _, entry in ipairs(redis.pcall('ZRANGEBYSCORE', ENTRIES, '-inf', '(' .. integer(NOW_MS))) do
-  redis.call('ZREM', ENTRIES, entry)
-  local fence, key = string.match(entry, '^(%d+) (.*)$')
-  if key == ENTRY and acquired() == fence then redis.call('DEL', ENTRY) end
-  if fence == held and redis.pcall('HEXISTS', NAME, owner) == 1 then leave(owner) end
+-- needs     drop has_mine leave now_ms owners save till
+local ended = {}
+for token, ends in pairs(till) do
+  if token ~= '-' and ends < now_ms() then ended[#ended + 1] = token end
 end
+table.sort(ended)
+for _, token in ipairs(ended) do
+  if has_mine(owners[1]) then leave(token) else drop(token) end
+end
+if #ended > 0 then save() end

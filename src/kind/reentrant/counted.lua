@@ -2,13 +2,14 @@
 -- does not remove these, as clean.lua does.
 --
 -- provides  holder_and_count
--- needs     ENTRIES HOLD NAME NOW_MS integer
+-- needs     has_mine integer now_ms owners refuse_others till
 local function holder_and_count()
-  local holder, count = unpack(redis.call('HGETALL', NAME))
-  local fence, owner = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
-  if not holder or holder ~= owner then return holder, count end
-  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', ENTRIES, '-inf', '(' .. integer(NOW_MS))) do
-    if string.match(entry, '^%d+') == fence then count = count - 1 end
+  refuse_others()
+  local holder, over = owners[1], 0
+  for token, ends in pairs(till) do
+    if token ~= '-' and ends < now_ms() and has_mine(holder) then over = over + 1 end
   end
-  if tonumber(count) > 0 then return holder, count end
+  -- A count that no number here can have stays as it is.
+  if over == 0 then return holder, owners[2] end
+  if tonumber(owners[2]) > over then return holder, integer(owners[2] - over) end
 end

@@ -1,11 +1,24 @@
--- Shared: extends the hold of a reentrant lock. Another entry may need it for longer than this one.
+-- Shared: extends the hold of a reentrant lock, for an entry of this caller. Another entry may need
+-- it for longer.
 --
--- provides  extend
--- needs     ENTRIES ENTRY FENCE FENCE_MS HOLD NAME NOW_MS acquired integer prolong
+-- provides  enter extend
+-- needs     ENTRY HOLDS NAME OWNER drop hold_of integer now_ms prolong prolong_record save till
+-- needs     word
+local function add(token, fence, ttl, ms)
+  local ends = math.max(till[token] or 0, now_ms() + ms)
+  drop(token)
+  till[token] = ends
+  HOLDS = table.concat({ HOLDS, token, ' ', fence, ' ', ttl, ' ', integer(ends), ' ', word(OWNER), ';' })
+end
+local function enter(fence, ttl, ms)
+  add('-', fence, ttl, ms)
+  add(ENTRY, fence, ttl, ms)
+end
 local function extend(ms)
-  for _, key in ipairs({ NAME, HOLD, ENTRY }) do prolong(key, ms) end
-  prolong(FENCE, FENCE_MS + ms)
-  local left = redis.call('PTTL', ENTRY)
-  redis.pcall('ZADD', ENTRIES, integer(NOW_MS + left), acquired() .. ' ' .. ENTRY)
-  prolong(ENTRIES, math.max(left, redis.call('PTTL', NAME)))
+  local fence, ttl = hold_of(ENTRY)
+  local left = prolong(NAME, ms)
+  enter(fence, ttl, ms)
+  save()
+  prolong_record(ms)
+  return left
 end

@@ -1,39 +1,56 @@
 -- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a
 -- release on Redisson's channel.
 --
--- The hash has no place for more, so the rest is stored beside it:
+-- The hash has no place for more, so the record has the rest. The holds in it are the hold, as '-',
+-- and each entry of it that counts. All have one fence, and the owner as their label. So nobody
+-- leaves twice, or leaves a later hold.
 --
--- - HOLD is '<fence> <owner>' of the holder. So all entries of one hold have one fence.
--- - ENTRY, one for each entry, is '<fence> <ttl>': the fence of the hold in which it counts, and
---   the ttl in ms that it entered for. So nobody leaves twice, or leaves a later hold.
--- - ENTRIES is a sorted set: '<fence> <ENTRY>' → until when that entry counts, in Redis's ms. An
---   entry that is not in it does not count: ENTRY alone comes back if it ran out, and Redis's clock
---   is set back then.
---
--- provides  ENTRIES ENTRY HOLD OWNER acquired delete held_fence is_held leave notify release_one
--- needs     NAME
-local OWNER, HOLD, ENTRY, ENTRIES = ARGV[2], KEYS[7], KEYS[8], KEYS[9]
+-- provides  ENTRY OWNER delete drop free has_mine is_held leave notify owners refuse_others till
+-- provides  word
+-- needs     HOLDS NAME RECEIPT hold_of now_ms save
+local OWNER, ENTRY = ARGV[2], string.match(RECEIPT, '[^:]*$')
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
-local function held_fence()
-  local fence, holder = string.match(redis.call('GET', HOLD) or '', '^(%d+) (.*)$')
-  return holder == OWNER and fence
+-- An owner as one word without what separates the parts of the record.
+local function word(owner)
+  return (string.gsub(owner, '[%c ,;%%]', function(byte) return string.format('%%%02X', string.byte(byte)) end))
 end
-local function acquired() return string.match(redis.call('GET', ENTRY) or '', '^(%d+) (%d+)$') end
-local function is_held()
-  local fence = acquired()
-  return fence and fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1
-    and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)
+local owners, is_free = redis.pcall('HGETALL', NAME), false
+-- Whether this owner has the lock, and the hold in the record is its present one.
+local function has_mine(owner)
+  local _, _, ends, label = hold_of('-')
+  return owner and owners[1] == owner and label == word(owner) and tonumber(ends) >= now_ms()
 end
-local function notify() redis.pcall('PUBLISH', CHANNEL, '0') end
+local till = {}
+for token, ends in string.gmatch(HOLDS, '(%S+) %d+ %d+ (%d+) [^;]*;') do till[token] = tonumber(ends) end
+local function is_held() return has_mine(OWNER) and till[ENTRY] and till[ENTRY] >= now_ms() end
+-- A lock has one owner, and a count. Data may be a hash too, and so is Redisson's read/write lock.
+local function refuse_others()
+  if owners.err then redis.call('HLEN', NAME) end
+  -- Of a hash this is the error WRONGTYPE.
+  if #owners > 2 or owners[2] and not string.find(owners[2], '^%d+$') then redis.call('GET', NAME) end
+end
 local function delete()
-  redis.call('DEL', NAME, HOLD, ENTRIES)
-  notify()
+  redis.call('DEL', NAME)
+  redis.pcall('PUBLISH', CHANNEL, '0')
+  HOLDS, till, owners, is_free = '', {}, {}, true
 end
-local function leave(owner)
-  if redis.call('HINCRBY', NAME, owner, -1) <= 0 then delete() end
+-- Forgets an entry.
+local function drop(token)
+  till[token] = nil
+  HOLDS = string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return whose == token and '' or nil end)
 end
-local function release_one()
-  redis.pcall('ZREM', ENTRIES, acquired() .. ' ' .. ENTRY)
-  redis.call('DEL', ENTRY)
-  leave(OWNER)
+local function leave(token)
+  drop(token)
+  if tonumber(owners[2]) > 1 then
+    -- Begins with what a full Redis does not refuse. No owner has such a name.
+    redis.call('HDEL', NAME, '')
+    owners[2] = redis.call('HINCRBY', NAME, owners[1], -1)
+  else
+    delete()
+  end
 end
+-- Commands may have stored the name again.
+local function free()
+  if till[ENTRY] then leave(ENTRY) elseif is_free then redis.call('DEL', NAME) end
+end
+local function notify() pcall(save) end

@@ -2,10 +2,8 @@
 -- whose permit ends then.
 --
 -- provides  in_the_way
--- needs     HOLDERS NOW_MS hold_of
+-- needs     from_last hold_of now_ms
 local function in_the_way(permits)
-  local at = redis.call('ZCARD', HOLDERS) - permits
-  local next = redis.call('ZRANGE', HOLDERS, at, at, 'WITHSCORES')
-  local _, _, label = hold_of(next[1])
-  return next[2] - NOW_MS, label
+  local token, ends = from_last(permits)
+  return ends - now_ms(), select(4, hold_of(token))
 end

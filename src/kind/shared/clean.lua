@@ -1,11 +1,9 @@
--- Shared: removes those of several holders that have ended, as Redis does with keys. If its clock
--- is set back later, a holder must not come back that was told that its lock is lost, or that gave
--- it up. Who is not in HOLDS is another program's, and stays.
+-- Shared: removes holders that have ended, as Redis does with keys. If its clock is set back later,
+-- one must not come back that was told that its place is lost, or that gave it up. Who is not known
+-- is another program's, and stays.
 --
--- needs     HOLDERS HOLDS NOW_MS integer
-for _, token in ipairs(redis.pcall('ZRANGEBYSCORE', HOLDERS, '-inf', '(' .. integer(NOW_MS))) do
-  if redis.call('HEXISTS', HOLDS, token) == 1 then
-    redis.call('ZREM', HOLDERS, token)
-    redis.call('HDEL', HOLDS, token)
-  end
+-- needs     ended hold_of is_many remove save
+for _, token in ipairs(ended) do
+  if hold_of(token) then remove(token) end
 end
+if is_many and ended[1] then save() end

@@ -3,48 +3,63 @@
 -- gets one; nor behind a fair one that does not hear of it, unless that is to read: readers are
 -- fair to writers alone.
 --
--- A waiter that wants something else is told to ask, and the name stays free: one for several names
--- at once (`a`) asks for all of them, and one for a permit waits at a name that was a semaphore
--- before.
+-- A waiter that wants something else is handed nothing: one for several names at once (`a`) must
+-- have all of them, one for a permit waits at a name that was a semaphore before. The first fair
+-- one of these and the first that barges are told to ask, if the name is free. But from the second
+-- time on those that barge go ahead of them, unless they insist. A waiter of another version asks
+-- unasked.
 --
 -- A place is stored before it is told: if that fails, nobody may hear of it.
 --
 -- provides  notify
--- needs     NOW_US QUEUE grant integer is_full listens liveness_left may_be_overtaken remove_waiter
--- needs     suits
--- A waiter, in the form of queue.lua. Its fairness, and what it wants, are one word.
-local function parts(waiter) return string.match(waiter, '^(%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
+-- needs     WAITERS gather grant in_order insists integer is_full is_told_first listens
+-- needs     liveness_left may_be_overtaken now_us remove_waiter save suits
+-- A waiter, in the form of record.lua. Its fairness, and what it wants, are one word.
+local function parts(waiter) return string.match(waiter, '^v1 (%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- A waiter that listens at another node is told too. If the place is kept for less than its grant,
 -- it must ask.
 local function give(waiter, most)
   local token, ms, _, want, ttl, label, channel = parts(waiter)
-  local fence = grant(token, math.min(ms, most), ttl, label, want)
-  local told = tonumber(ms) <= most and fence .. ' ' .. integer(NOW_US) or '1'
-  if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
   remove_waiter(waiter)
+  local fence = grant(token, math.min(ms, most), ttl, label, want)
+  local told = tonumber(ms) <= most and fence .. ' ' .. integer(now_us()) or '1'
+  if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
 end
-local function hand_on()
-  local place, first = 0
-  for _ = 1, 100 do
-    local waiter = redis.call('ZRANGE', QUEUE, place, place)[1]
-    if not waiter then return end
-    local _, _, fair, want, _, _, channel = parts(waiter)
-    if liveness_left(waiter) <= 0 then
-      remove_waiter(waiter)
+-- Gives one place, and returns whether there may be another.
+local function hand_one()
+  gather()
+  local first, asks
+  for came, waiter in in_order() do
+    local token, _, fair, want, _, _, channel = parts(waiter)
+    if not token then break end
+    if not suits(want) then
+      asks = asks or {}
+      if not asks[fair] and (is_told_first(waiter) or insists(came)) then
+        asks = { channel }
+        break
+      end
+      if channel ~= '' then asks[fair] = asks[fair] or channel end
     elseif is_full(want) then
       return
-    elseif not suits(want) then
-      return redis.pcall('PUBLISH', channel, '0')
-    else
-      place, first = place + 1, first or waiter
+    elseif fair == 'b' or not asks then
+      first = first or waiter
       if channel ~= '' and listens(channel) then
         if first == waiter or may_be_overtaken(first) then give(waiter, math.huge) else give(first, liveness_left(first)) end
-        place, first = 0, nil
+        return true
       elseif fair == 'f' and want ~= 'r' then
         return
       end
     end
   end
+  if not asks or is_full('') then return end
+  for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
+end
+local function hand_on()
+  local given = 0
+  while given < 100 and hand_one() do given = given + 1 end
 end
 -- Damage to the queue must not keep a place from being freed.
-local function notify() pcall(hand_on) end
+local function notify()
+  if WAITERS ~= '' then pcall(hand_on) end
+  pcall(save)
+end

@@ -8,16 +8,40 @@
 -- is this node's. So a lock that was announced first, and taken back since nobody was counted,
 -- could have been heard of elsewhere.
 --
--- provides  listens may_be_overtaken
--- needs     ALIVE NOW_MS OVERTAKEN integer
+-- A waiter for several names cannot take this one while it waits for another. So once it was told,
+-- those that barge go ahead of it, or the name would be idle. But its names must be free at the
+-- same time once. So it insists in the last quarter of rounds that double, counted from its
+-- arrival, which are at the same time at all of its names. Sooner or later one is longer than the
+-- others' holds.
+--
+-- provides  insists is_told_first listens may_be_overtaken
+-- needs     line_of now_ms number_at write
 local OVERTAKEN_MS = 2000
 local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return (tonumber(heard[2]) or 0) > 0
 end
--- ALIVE also has since when. A time that is still to come is from before the clock was set back.
+-- A time that is still to come is from before the clock was set back. Of a waiter that is not in
+-- the record yet, nothing is noted.
 local function may_be_overtaken(first)
-  redis.call('ZADD', ALIVE, 'LT', integer(NOW_MS), OVERTAKEN .. first)
-  local since = redis.call('ZSCORE', ALIVE, OVERTAKEN .. first)
-  return NOW_MS - since < OVERTAKEN_MS
+  local at, now = line_of(first), now_ms()
+  if not at then return true end
+  local since = number_at(at + 14)
+  if since == 0 or since > now then
+    since = now
+    write(at + 14, since)
+  end
+  return now - since < OVERTAKEN_MS
+end
+-- For how many ms yet it insists, if it does.
+local function insists(came)
+  local waited, round = math.abs(now_ms() - came), 100
+  while round <= waited do round = 2 * round end
+  return 8 * waited >= 7 * round and round - waited
+end
+local function is_told_first(waiter)
+  local at = line_of(waiter)
+  if not at or number_at(at + 14) > 0 then return false end
+  write(at + 14, now_ms())
+  return true
 end

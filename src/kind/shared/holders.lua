@@ -1,8 +1,96 @@
--- Shared: holders of which there may be several at once. HOLDERS is a sorted set: token → until
--- when it is one, in Redis's ms. HOLDS is a hash: token → '<fence> <ttl> <label>' of its hold. A
--- holder that has ended may stand in both until a script removes it.
+-- Shared: holders of which there may be many at once. HOLDERS is a sorted set: each token by until
+-- when it is a holder, in Redis's ms. What else is known of a hold has the record, if it is one of
+-- the latest, or MORE, a hash: token → '<fence> <ttl> <label>'. So a script reads and writes few
+-- of them, however many there are.
 --
--- provides  hold_of is_held
--- needs     HOLDERS HOLDS NOW_MS
-local function hold_of(token) return string.match(redis.call('HGET', HOLDS, token) or '', '^(%d+) (%d+) (%S*)$') end
-local function is_held() return (tonumber(redis.pcall('ZSCORE', HOLDERS, ARGV[2])) or 0) >= NOW_MS end
+-- till: until when they hold it. Has all of them; or, if they are many, those that end first, and
+-- the caller. ended: who held it, and was not removed yet. Of many, those that ended first.
+--
+-- provides  add earliest ended from_last go_on hold_of holders_err is_many last_end listed remove
+-- provides  till
+-- needs     HOLDERS HOLDS IS_SHARED MORE integer issue_fence now_ms
+local MOST = 16
+local till, ended = {}, {}
+local found = IS_SHARED and redis.pcall('ZRANGE', HOLDERS, 0, MOST, 'WITHSCORES') or {}
+local holders_err, earliest, is_many = found.err, found[1], #found > 2 * MOST
+local function note(token, ends)
+  if ends >= now_ms() then till[token] = ends else ended[#ended + 1] = token end
+end
+for at = 1, #found, 2 do note(found[at], tonumber(found[at + 1])) end
+if is_many then
+  local mine = redis.call('ZSCORE', HOLDERS, ARGV[2] or '')
+  if mine and tonumber(mine) >= now_ms() then till[ARGV[2]] = tonumber(mine) end
+end
+local in_record = hold_of
+local function hold_of(token)
+  local fence, ttl, ends, label = in_record(token)
+  if fence or not earliest then return fence, ttl, ends, label end
+  fence, ttl, label = string.match(redis.call('HGET', MORE, token) or '', '^(%d+) (%d+) (%S*)$')
+  return fence, ttl, 0, label
+end
+-- The holds in the record without those that are over.
+local function beside(over)
+  return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (over[whose] or not (is_many or till[whose])) and '' or nil end))
+end
+-- Who holds it, in the order in which they end.
+local function listed()
+  if is_many then
+    till = {}
+    local all = redis.call('ZRANGEBYSCORE', HOLDERS, integer(now_ms()), '+inf', 'WITHSCORES')
+    for at = 1, #all, 2 do till[all[at]] = tonumber(all[at + 1]) end
+  end
+  local tokens = {}
+  for token in pairs(till) do tokens[#tokens + 1] = token end
+  table.sort(tokens, function(one, other) return till[one] < till[other] or till[one] == till[other] and one < other end)
+  return tokens
+end
+-- The holder that ends last, or the one that is at this place from the last; and until when.
+local function from_last(place)
+  if is_many then return unpack(redis.call('ZRANGE', HOLDERS, -place, -place, 'WITHSCORES')) end
+  local tokens = listed()
+  local token = tokens[#tokens - place + 1]
+  return token, till[token or '']
+end
+-- In how many ms the one ends that lasts longest; 0 if there is none.
+local function last_end()
+  local _, last = from_last(1)
+  for _, ends in pairs(till) do last = math.max(last or 0, ends) end
+  return integer(math.max(0, (last or 0) - now_ms()))
+end
+-- What is known of holders lasts as long as these, since a later script asks who they were.
+local function keep_all()
+  local has_more, life = is_many, last_end()
+  for token in pairs(till) do has_more = has_more or not in_record(token) end
+  redis.call('PEXPIRE', HOLDERS, life)
+  if has_more then redis.call('PEXPIRE', MORE, life) end
+end
+-- A request that comes late must not shorten what a later one gave. Begins with what a full Redis
+-- does not refuse. Returns how long it lasts.
+local function go_on(token, ms)
+  till[token] = math.max(till[token] or 0, now_ms() + ms)
+  keep_all()
+  redis.call('ZADD', HOLDERS, integer(till[token]), token)
+  return till[token] - now_ms()
+end
+-- The oldest hold in the record makes room for a new one.
+local function add(token, ms, ttl, label)
+  local over = { [token] = true }
+  for _, one in ipairs(ended) do over[one] = true end
+  local others = beside(over)
+  if select(2, string.gsub(others, ';', '')) >= MOST then
+    local whose, fence, its_ttl, its_label, rest = string.match(others, '^(%S+) (%d+) (%d+) %d+ ([^;]*);(.*)$')
+    redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label }, ' '))
+    others = rest
+  end
+  local fence = issue_fence(token, ttl, label, 0, others)
+  till[token], IS_SHARED, earliest = now_ms() + ms, true, earliest or token
+  redis.call('ZADD', HOLDERS, integer(till[token]), token)
+  keep_all()
+  return fence
+end
+local function remove(token)
+  redis.call('ZREM', HOLDERS, token)
+  if not in_record(token) then redis.call('HDEL', MORE, token) end
+  if is_many then HOLDS = beside({ [token] = true }) end
+  till[token] = nil
+end

@@ -5,8 +5,9 @@
 -- left stays.
 --
 -- provides  lost
--- needs     GONE
+-- needs     GONE save
 local function lost()
   redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')
+  pcall(save)
   return { 0, ARGV[1] }
 end

@@ -4,7 +4,7 @@
 -- and as long as the lock, so that nothing that comes late runs twice.
 --
 -- provides  NUMBER RECEIPT_MS leave_receipt replay
--- needs     RECEIPT
+-- needs     DONE RECEIPT
 local SESSION, NUMBER = ARGV[3], tonumber(ARGV[4])
 local RECEIPT_MS = 30000
 local session, number, earlier, results
@@ -12,7 +12,7 @@ local session, number, earlier, results
 -- write overtook. The receipt of a repeat may have been replaced by a later session's write. Then
 -- the reply says that it ran, and that it is not lost.
 local function replay()
-  session, number, earlier, results = string.match(redis.call('GET', RECEIPT) or '', '^(%S+) (%d+) (%S*) (.*)$')
+  session, number, earlier, results = string.match(DONE or '', '^(%S+) (%d+) (%S*) (.*)$')
   if session == SESSION then
     if tonumber(number) == NUMBER then
       -- Written again, so that a wait for replicas behind this waits for what the first request

@@ -1,8 +1,8 @@
 -- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it
 -- (exec).
 --
--- KEYS  1 name · 2 receipt · 3 fence · 4 queue · 5 alive · 6 gone · 7… those of the kind, then keys
---       of the commands
+-- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
+--       commands
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands ·
 --       5 fence of the hold, 0 if the lease does not know it · 6 ttl in ms · 7 told, or empty for
 --       the hold's own ttl, if that is known · 8… commands
@@ -11,8 +11,8 @@
 --       {0, nonce}                            lost
 --       {-1, nonce}                           it ran before, and its reply is not known any more
 --
--- needs     NAME NUMBER RECEIPT RECEIPT_MS acquired extend is_another is_held replay
--- needs     leave_receipt lost run
+-- needs     DONE NUMBER RECEIPT RECEIPT_MS acquired extend is_another is_held leave_receipt lost
+-- needs     replay run
 if NUMBER > 0 then
   local reply = replay()
   if reply then return reply end
@@ -21,8 +21,7 @@ if not is_held() then return lost() end
 local fence, ttl = acquired()
 if is_another(fence) then return lost() end
 local ms = ARGV[7] == '' and ttl or ARGV[6]
-extend(ms)
+local life = math.max(RECEIPT_MS, extend(ms))
 local results = table.concat({ fence or 0, ms, run(8) }, ' ')
-local life = math.max(RECEIPT_MS, redis.call('PTTL', NAME))
-if NUMBER > 0 then leave_receipt(results, life) else redis.call('PEXPIRE', RECEIPT, life) end
+if NUMBER > 0 then leave_receipt(results, life) elseif DONE then redis.call('PEXPIRE', RECEIPT, life) end
 return { 1, ARGV[1], results }

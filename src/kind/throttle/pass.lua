@@ -9,13 +9,15 @@
 -- A repeat of a call that passed is told the same, also when its window is over and another passed
 -- since.
 local RECEIPT_MS = 30000
-local before = redis.call('GET', KEYS[2])
+local last, before = unpack(redis.call('MGET', KEYS[1], KEYS[2]))
 if before then return { tonumber(before), ARGV[1] } end
-redis.call('GET', KEYS[1])
-local left = redis.call('PTTL', KEYS[1])
-if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end
--- What never ends is none of ours, and stays. Of a string this is the error WRONGTYPE.
-if left == -1 then redis.call('ZCARD', KEYS[1]) end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+if last then
+  local left = redis.call('PTTL', KEYS[1])
+  -- What never ends is none of ours, and stays. Of a string this is the error WRONGTYPE.
+  if left == -1 then redis.call('ZCARD', KEYS[1]) end
+  return { 0, ARGV[1], math.max(left, 1) }
+end
+-- So is what has another type, of which MGET says nothing.
+if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) then redis.call('GET', KEYS[1]) end
 redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)
 return { 1, ARGV[1] }

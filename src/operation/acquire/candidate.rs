@@ -7,9 +7,10 @@ use super::super::schedule;
 use super::{Claim, Cx, Granted};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;
-use crate::error::Error;
+use crate::error::{Error, UNENDING};
 use crate::event::EventKind;
-use crate::operation::{GiveBack, TimeLimit};
+use crate::name::Name;
+use crate::operation::{GiveBack, TimeLimit, check_kind};
 use crate::runtime::Instant;
 use crate::script::{self, Call, Contended, Reads, Waiter};
 
@@ -21,6 +22,8 @@ pub(crate) struct AcquireOptions {
     pub(crate) fair: bool,
     /// Whether it has what its reads found even if it is not granted.
     pub(crate) reads_in_any_case: bool,
+    /// Whether a read that failed is a reply, and does not fail the acquisition.
+    pub(crate) tells_each: bool,
 }
 
 pub(super) struct Candidate {
@@ -100,7 +103,7 @@ impl Candidate {
         }
         let reads = cx.reads();
         script::check_reads(&reads)
-            .and_then(|()| self.claim.check_commands(&reads))
+            .and_then(|()| check_kind(&self.claim.kind, &reads))
             .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.options, waiter, &reads);
@@ -114,13 +117,15 @@ impl Candidate {
 
     /// What to say when the wait was in vain, with an estimate of when to come back, or without:
     /// then when the holder's time is up.
-    pub(super) fn held(&self, found: Contended, estimate: Option<Duration>) -> Error {
-        let at_expiry = found.remaining.unwrap_or(Duration::from_secs(60));
+    pub(super) fn held(&self, now: Instant, found: Contended, estimate: Option<Duration>) -> Error {
+        let at_expiry = found.remaining.unwrap_or(UNENDING);
         // Of several names the one that is held.
         let name = found.at.and_then(|at| self.claim.name.at(at));
         let quote = |label: String| self.claim.topology.quote(&self.call.redact(&label));
+        let name = name.map_or_else(|| self.claim.name.key(), Name::key);
         Error::Held {
-            lock: name.map_or_else(|| self.claim.lock(), |name| name.key().to_owned()),
+            lock: name.to_owned(),
+            is_own: self.waits && self.claim.topology.holds().has(name, now),
             remaining: found.remaining,
             ahead: found.ahead,
             label: found.label.map(quote),
@@ -158,7 +163,7 @@ impl Candidate {
             },
             deadline: granted.deadline,
             fence: granted.fence,
-            replies: granted.replies,
+            replies: self.claim.quoted(granted.replies),
         }
     }
 
@@ -261,6 +266,7 @@ fn call(
     };
     Call::acquire(subject, claim.ttl, waiter, options.fair, reads)
         .replicated(claim.replicas.as_ref())
+        .telling_each(options.tells_each)
         .into()
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Cx, Input};
 use crate::bridge::{Bridge, Listening, Push};
 use crate::operation::Id;
+use crate::runtime::Instant;
 use crate::topology::Topology;
 
 /// A subscription, which can be opened again after it has ended.
@@ -15,14 +16,13 @@ pub(super) struct Subscription {
 }
 
 enum State {
-    Idle,
+    Closed,
     Open {
         id: Id,
         stream: Listening,
         /// The bridge has said that from now on no message is missed.
         is_confirmed: bool,
     },
-    Closed,
 }
 
 /// What came on the stream.
@@ -40,20 +40,21 @@ impl Subscription {
         Self {
             topology,
             channel,
-            state: State::Idle,
+            state: State::Closed,
         }
     }
 
-    /// Whether there is a channel, and a bridge that supports listening.
-    pub(super) fn is_possible(&self) -> bool {
-        self.channel.is_some() && self.topology.pushes()
+    /// From when on it may listen: `None` without a channel, or a bridge that supports listening.
+    pub(super) fn possible_from(&self) -> Option<Instant> {
+        self.channel.as_ref()?;
+        let endpoint = self.topology.push_endpoint()?;
+        Some(self.topology.endpoint(endpoint).listen_at())
     }
 
     /// Sends one request. The stream ends with its driver. `limit` is for a driver that is
     /// forgotten.
     pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
         let (Some(channel), Some(endpoint)) = (&self.channel, self.topology.push_endpoint()) else {
-            self.state = State::Closed;
             return;
         };
         let bridge = &self.topology.endpoint(endpoint).bridge;
@@ -79,13 +80,13 @@ impl Subscription {
         *is_confirmed
     }
 
-    /// It has ended, and was not opened again.
+    /// It was not opened, or has ended and was not opened again.
     pub(super) const fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
     }
 
     /// What `input` says, if it is about this subscription.
-    pub(super) fn on(&mut self, input: &Input) -> Option<Wakeup> {
+    pub(super) fn on(&mut self, now: Instant, input: &Input) -> Option<Wakeup> {
         let State::Open {
             id,
             stream,
@@ -98,6 +99,9 @@ impl Subscription {
             Input::Received(of, piece) if of == id => {
                 let push = last_of(stream, piece)?;
                 *is_confirmed = true;
+                if let Some(endpoint) = self.topology.push_endpoint() {
+                    self.topology.endpoint(endpoint).pushed();
+                }
                 Some(match push {
                     Push::Listening => Wakeup::Confirmed,
                     Push::Message(message) => Wakeup::Message(message),
@@ -108,10 +112,10 @@ impl Subscription {
                 if let (true, Some(endpoint)) = (
                     ended
                         .as_ref()
-                        .is_ok_and(|status| Bridge::never_pushes(*status)),
+                        .is_ok_and(|status| Bridge::may_never_push(*status)),
                     self.topology.push_endpoint(),
                 ) {
-                    self.topology.endpoint(endpoint).found_no_pubsub();
+                    self.topology.endpoint(endpoint).refused_to_push(now);
                 }
                 self.state = State::Closed;
                 Some(Wakeup::Closed)

@@ -10,6 +10,7 @@
 
 mod pause;
 mod pausing;
+mod place;
 
 use std::time::Duration;
 
@@ -24,9 +25,13 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::runtime::Instant;
 use pause::Pause;
+use place::Place;
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Behind so many nobody waits. Redis keeps each waiter, and is asked for each again and again.
+const MOST_AHEAD: u64 = 10_000;
 
 /// A wait under way.
 pub(super) struct Waiting {
@@ -35,8 +40,10 @@ pub(super) struct Waiting {
     subscription: Subscription,
     /// Until when it counts as listening while it connects.
     connected_by: Instant,
-    /// When to listen again after the stream has ended.
+    /// When to listen for the first time, or again after the stream has ended.
     listen_at: Option<Instant>,
+    /// It has one from its first pause on.
+    place: Option<Place>,
     /// It was told that another holds the lock, and has begun to wait for that.
     has_begun: bool,
     /// When its last request left.
@@ -74,6 +81,7 @@ impl Waiting {
             subscription: Subscription::new(who.claim.topology.clone(), who.channel.take()),
             connected_by: end,
             listen_at: None,
+            place: None,
             has_begun: false,
             asked_at: who.claim.since,
             found: None,
@@ -85,7 +93,7 @@ impl Waiting {
 
     /// Asks whenever there is reason to, until the lock is granted or the wait is over.
     pub(super) fn on(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, input: Input) -> Outcome {
-        let heard = self.subscription.on(&input);
+        let heard = self.subscription.on(cx.now, &input);
         match std::mem::replace(&mut self.step, Step::Done) {
             Step::Pausing(pause) => self.paused(who, cx, pause, &input, heard),
             Step::Asking {
@@ -119,14 +127,20 @@ impl Waiting {
         cx: &mut Cx<'_>,
         last: Result<HeldBy, Error>,
     ) -> Outcome {
+        self.place = self.place.take().or_else(Place::take);
+        let may_wait = self.place.is_some();
         let due = match last {
             Ok(found) => {
                 self.unknown = None;
                 self.last = Ok(());
+                let ahead = found.contended.ahead;
                 self.found = Some(found);
                 // Also if its time was over before the first answer came: a slow bridge must not
                 // hide who waited in vain.
                 who.waits = self.end > who.claim.since;
+                if ahead >= MOST_AHEAD || !may_wait {
+                    return self.in_vain(who, cx, None);
+                }
                 if !self.has_begun && cx.now < self.end && who.tries_left() > 0 {
                     self.has_begun = true;
                     self.begin(who, cx);
@@ -139,7 +153,7 @@ impl Waiting {
                 }
                 let left = who.tries_left();
                 let pause = (self.schedule).pause_after(cx.now, cx.host(), &error, left);
-                let Some(pause) = pause else {
+                let Some(pause) = pause.filter(|_| may_wait) else {
                     return self.in_vain(who, cx, Some(error));
                 };
                 who.waits = true;
@@ -165,10 +179,8 @@ impl Waiting {
             ahead: contended.ahead,
         };
         who.claim.observe(cx.host(), kind);
-        if self.subscription.is_possible() {
-            self.listen(who, cx);
-            self.connected_by = cx.now + CONNECTED_WITHIN;
-        }
+        self.listen_at = self.subscription.possible_from();
+        self.connected_by = cx.now + CONNECTED_WITHIN;
     }
 
     fn listen(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) {
@@ -269,7 +281,7 @@ impl Waiting {
             },
             (None, Some(found)) => {
                 let estimate = self.schedule.estimate(&found.contended, cx.now);
-                who.held(found.contended.clone(), estimate)
+                who.held(cx.now, found.contended.clone(), estimate)
             }
             (None, None) => Error::unexpected("no answer").of_lock(Some(who.claim.name.shown())),
         }))

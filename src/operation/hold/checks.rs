@@ -6,18 +6,19 @@ use super::{Hold, Why};
 use crate::error::Error;
 use crate::operation::{Cx, TimeLimit};
 use crate::runtime::{Instant, Surroundings};
+use crate::script::Renewal;
 
 impl Hold {
     /// For how long a request under it makes sense, or why none does.
     pub(in crate::operation) fn check_held(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
         let checked = self.state().check_held();
-        checked.map_err(|why| self.error(why))?;
+        checked.map_err(|why| self.refusal(why, cx.now))?;
         self.check_time(cx)
     }
 
     /// As [`Hold::check_held`], for a commit.
     pub(in crate::operation) fn check_last_write(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
-        self.check_last()?;
+        self.check_last(cx.now)?;
         self.check_time(cx)
     }
 
@@ -37,9 +38,21 @@ impl Hold {
         Error::invalid(what)
     }
 
-    pub(in crate::operation) fn check_last(&self) -> Result<(), Error> {
+    pub(in crate::operation) fn check_last(&self, now: Instant) -> Result<(), Error> {
         let checked = self.state().check_last();
-        checked.map_err(|why| self.error(why))
+        checked.map_err(|why| self.refusal(why, now))
+    }
+
+    /// Past the deadline it is over, whoever gives it back at the moment.
+    fn refusal(&self, why: Why, now: Instant) -> Error {
+        self.error(match why {
+            Why::Busy if self.is_past(now) => Why::Expired,
+            _ => why,
+        })
+    }
+
+    fn is_past(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= now)
     }
 
     fn check_time(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
@@ -51,12 +64,33 @@ impl Hold {
                     return Err(unknown.clone());
                 }
                 drop(state);
-                self.tell_loss(cx.host(), cx.now);
-                Err(self.error(Why::Expired))
+                Err(self.expire(cx))
             }
             Some(deadline) => Ok(TimeLimit::at(deadline)),
             None => Ok(TimeLimit::TIMEOUT),
         }
+    }
+
+    /// Whether the answer to a renewal comes past the deadline, where that says no more than that
+    /// a majority votes for it now: others may have had the lock in between.
+    pub(in crate::operation) fn answers_too_late(&self, now: Instant) -> bool {
+        self.claim.kind.is_voted() && self.is_past(now)
+    }
+
+    /// The renewal that begins now.
+    pub(in crate::operation) fn number_renewal(&self) -> Renewal {
+        self.state().number_renewal()
+    }
+
+    /// A majority had voted for it before.
+    pub(in crate::operation) fn grant(&self, renewal: Renewal) {
+        self.state().grant(renewal);
+    }
+
+    /// It is past its deadline.
+    pub(in crate::operation) fn expire(&self, cx: &Cx<'_>) -> Error {
+        self.tell_loss(cx.host(), cx.now);
+        self.error(Why::Expired)
     }
 
     /// From now on nobody else can go on with its acquisition.

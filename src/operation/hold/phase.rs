@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::Error;
 use crate::runtime::Instant;
+use crate::script::Renewal;
 
 pub(in crate::operation) use writing::{Aim, Writing};
 
@@ -49,6 +50,9 @@ pub(super) struct State {
     deadline: Option<Instant>,
     /// The number of the last write.
     writes: u64,
+    /// The numbers of the last renewal, and of the last one that was granted.
+    renewals: u64,
+    granted: u64,
     /// Since when a write is under way. Numbers tell Redis which write came first, so there is one
     /// at a time.
     writing: Option<Instant>,
@@ -76,6 +80,8 @@ impl State {
             phase: Phase::Held,
             deadline,
             writes: 0,
+            renewals: 0,
+            granted: 0,
             writing: None,
             doubt: None,
             unsettled_since: None,
@@ -101,6 +107,11 @@ impl State {
         matches!(self.phase, Phase::Ended(_))
     }
 
+    /// No write is under way.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.writing.is_none()
+    }
+
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -112,9 +123,21 @@ impl State {
         }
     }
 
+    pub(super) const fn number_renewal(&mut self) -> Renewal {
+        self.renewals += 1;
+        Renewal {
+            number: self.renewals,
+            granted: self.granted,
+        }
+    }
+
     /// Answers may arrive in another order.
     pub(super) fn renew_until(&mut self, deadline: Instant) {
         self.deadline = self.deadline.max(Some(deadline));
+    }
+
+    pub(super) fn grant(&mut self, renewal: Renewal) {
+        self.granted = self.granted.max(renewal.number);
     }
 
     /// It is over for good, unless it was before.

@@ -22,6 +22,7 @@ fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
         label: None,
         replies: Vec::new(),
         at: None,
+        kept: None,
     }
 }
 
@@ -32,6 +33,7 @@ const ENDLESS: Contended = Contended {
     label: None,
     replies: Vec::new(),
     at: None,
+    kept: None,
 };
 const FIVE: Duration = Duration::from_secs(5);
 
@@ -208,6 +210,7 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
         message: String::new(),
         retry_after: Some(ms(2_000)),
         may_have_run: false,
+        can_repeat: false,
         reason: None,
     };
     assert_eq!(after(ms(2_000), &away), Some(ms(2_000)));

@@ -151,10 +151,13 @@ fn items_whose_replies_are_too_large_together_have_smaller_turns() {
         }
         let order: Vec<u64> = stack.redis("LRANGE lengths 0 -1");
         assert_eq!(order, (0..40).collect::<Vec<_>>());
-        // One that is too large alone is told so.
+        // One that is too large alone is told so, and those beside it are decided.
         let _: () = stack.redis(&format!("SET large:40 {}", "x".repeat(2_000_000)));
-        let error = group.submit(&lock, 40).await.unwrap_err();
-        assert!(error.to_string().contains("larger than 1 MiB"), "{error}");
+        let (error, beside) = tokio::join!(group.submit(&lock, 40), group.submit(&lock, 7));
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), "command_failed");
+        assert!(error.to_string().contains("reply over 1 MiB"), "{error}");
+        assert_eq!(beside, Ok(40_000));
     });
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn our_waiter_gets_the_lock_that_they_release(mut stack: Stack,
     assert!(theirs.acquire(NAME, 60_000).await);
     let waiting = ours.ttl(ms(2_000)).wait_timeout(ms(20_000));
     let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
-    eventually(|| stack.redis(&format!("EXISTS {{{key}}}:queue"))).await;
+    eventually(|| stack.waiters_for(&key) == 1).await;
     assert_ne!(theirs.release().await, Some(false));
     waiter.await.unwrap().unwrap().release().await.unwrap();
 }

@@ -59,7 +59,9 @@ fn theirs_is_refused_and_keeps_its_permits() {
                 assert_eq!(stack.stored(), before);
                 assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL semaphore:a")));
                 assert_eq!(
-                    stack.redis::<u64>("EXISTS {semaphore:a}:queue {semaphore:a}:fence"),
+                    stack.redis::<u64>(
+                        "EXISTS {semaphore:a}:queue {semaphore:a}:holds {semaphore:a}:fence"
+                    ),
                     0
                 );
                 theirs.ask("release").await;

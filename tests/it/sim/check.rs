@@ -68,6 +68,8 @@ pub(crate) enum Invariant {
     /// A caller gets the result of its own request only, and is told "used for something else" only
     /// if that is true.
     RightRequest,
+    /// What each server of a quorum promises. Its votes are counted elsewhere.
+    Voted,
     /// What throttles and debounces promise. They have books of their own.
     Paced,
 }

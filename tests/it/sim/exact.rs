@@ -3,9 +3,11 @@
 
 mod again;
 mod away;
+mod behind;
 mod deaf;
 mod ends;
 mod entries;
+mod forgotten;
 mod hold;
 mod keeping;
 mod lasting;

@@ -25,7 +25,7 @@ use search::{Bench, Bend, Bounds, Found, search};
 
 /// The worlds of every run of the tests: their names, how many clients they have, and how many
 /// faults.
-const SMALL: [(&str, usize, u8); 33] = [
+const SMALL: [(&str, usize, u8); 34] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
     ("writes", 2, 1),
@@ -59,6 +59,7 @@ const SMALL: [(&str, usize, u8); 33] = [
     ("throttle", 2, 1),
     ("debounce", 2, 1),
     ("quorum", 2, 0),
+    ("quorum-renewed", 2, 0),
 ];
 
 const BOUNDS: Bounds = Bounds {

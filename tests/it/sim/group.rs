@@ -32,7 +32,7 @@ use super::world::{MS, Machine, Time};
 use books::{Books, Broken, Promise};
 use sale::{Order, Sale};
 
-const SEEDS: u64 = 4_000;
+const SEEDS: u64 = 2_000;
 
 /// Longer than any call takes, even if all drivers before it are gone.
 const PATIENT: Time = 120_000 * MS;
@@ -182,6 +182,7 @@ impl Market {
                 process,
                 number,
                 remembers: market.habit != Habit::Forgetful,
+                reads: None,
                 books: SendWrapper::new(market.books.clone()),
             };
             let submitted = async {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -96,8 +97,38 @@ impl<S: Scene> Runtime for Host<S> {
         self.0.world().spawn(&self.1, task);
     }
 
+    fn stay(&self) -> Option<Arc<dyn Send + Sync>> {
+        self.1.hangs_up_at.get()?;
+        let stay = Stay::on((*self.1).clone());
+        Some(Arc::new(SendWrapper::new(stay)))
+    }
+
+    fn gone(&self) -> Option<Task> {
+        let at = self.1.hangs_up_at.get()?;
+        let left = Duration::from_nanos(at.saturating_sub(self.0.world().now()));
+        Some(Box::pin(SendWrapper::new(
+            self.0.world().sleep(&self.1, left),
+        )))
+    }
+
     fn observe(&self, event: &Event<'_>) {
         self.0.observe(event);
+    }
+}
+
+/// That a machine goes on.
+struct Stay(Rc<Machine>);
+
+impl Stay {
+    fn on(machine: Rc<Machine>) -> Self {
+        machine.stays.set(machine.stays.get() + 1);
+        Self(machine)
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.0.stays.set(self.0.stays.get() - 1);
     }
 }
 
@@ -133,7 +164,11 @@ impl Wire {
         let timeout = self.0.bent.timeout(request.timeout);
         let answered = within(self.0.world.sleep(&self.1, timeout), answer.next()).await;
         self.0.bent.answered(&self.1, self.0.world.now() - sent);
-        answered.unwrap_or(Err(TransportError::TimedOut))
+        let answer = answered.unwrap_or(Err(TransportError::TimedOut))?;
+        match answer.body.len() <= request.body_limit {
+            true => Ok(answer),
+            false => Err(TransportError::TooLarge),
+        }
     }
 
     async fn hear(

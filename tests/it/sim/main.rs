@@ -9,12 +9,14 @@
 mod bridge;
 mod case;
 mod check;
+mod crowds;
 mod differential;
 mod exact;
 mod explore;
 mod fate;
 mod faults;
 mod group;
+mod hangups;
 mod host;
 mod lua;
 mod network;
@@ -23,6 +25,7 @@ mod paced;
 mod quiet;
 mod quorum;
 mod read_write;
+mod record;
 mod redis;
 mod rng;
 mod sabotage;
@@ -53,7 +56,7 @@ use workload::Locks;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const SEEDS: u64 = 20_000;
+const SEEDS: u64 = 10_000;
 
 #[test]
 fn no_promise_breaks() {
@@ -79,12 +82,12 @@ fn first_failure(locks: Locks, seeds: Range<u64>, shows_progress: bool) -> Optio
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let (done, failed) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let search = |thread: usize| {
-        let redis = Rc::default();
+        let redis = [Redis::default(), Redis::with_few()].map(Rc::new);
         for seed in seeds.clone().skip(thread).step_by(threads) {
             if failed.load(Relaxed) < seed {
                 return;
             }
-            let case = unbent(seed, &redis, Trace::OFF).among(locks);
+            let case = unbent(seed, &redis[few_in(seed)], Trace::OFF).among(locks);
             if case.run().is_some() {
                 failed.fetch_min(seed, Relaxed);
             }
@@ -105,13 +108,19 @@ fn first_failure(locks: Locks, seeds: Range<u64>, shows_progress: bool) -> Optio
     Some(failed.into_inner()).filter(|seed| *seed != u64::MAX)
 }
 
+/// In every other world, few are a crowd.
+const fn few_in(seed: u64) -> usize {
+    (seed % 2) as usize
+}
+
 fn unbent(seed: u64, redis: &Rc<Redis>, trace: Trace) -> Rc<Case> {
     Case::new(seed, redis, Check::default(), Bent::Straight, trace)
 }
 
 /// The promise that breaks with `seed`, and the story up to there.
 fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
-    let case = unbent(seed, &Rc::default(), Trace::on()).among(locks);
+    let redis = [Redis::default(), Redis::with_few()].map(Rc::new);
+    let case = unbent(seed, &redis[few_in(seed)], Trace::on()).among(locks);
     let violation = case.run();
     (violation, case.trace.lines())
 }

@@ -28,7 +28,7 @@ use super::workload::drift;
 use super::world::{MS, Machine, Time};
 use books::{Books, Broken, Promise};
 
-const SEEDS: u64 = 6_000;
+const SEEDS: u64 = 3_000;
 
 /// Longer than any call takes after faults have stopped.
 const PATIENT: Time = 60_000 * MS;
@@ -39,6 +39,7 @@ const WAITS: [u64; 3] = [30, 300, 900];
 /// How many calls come in the end, and under which name.
 const CALLS: usize = 12;
 const CALM_NAME: &str = "calm";
+const HOUR_US: i64 = 3_600_000_000;
 const CALM_KEY: &str = "{calm}:debounce";
 const CALM: Settings = Settings {
     script_cache: false,
@@ -70,7 +71,11 @@ impl World {
         let (case, rng) = (&self.case, &self.case.rng);
         case.dialect.set(Dialect::draw(rng));
         let books = self.books.clone();
-        *case.ran.borrow_mut() = Some(Box::new(move |run, reply, db| books.ran(run, reply, db)));
+        let time = case.world.clone();
+        *case.ran.borrow_mut() = Some(Box::new(move |run, reply, db| {
+            books.real.set((time.now() / MS) as i64);
+            books.ran(run, reply, db);
+        }));
         let machines: Vec<_> = (0..rng.between(2, 6))
             .map(|_| Rc::new(Machine::new(case.bent.drift(drift(rng)))))
             .collect();
@@ -171,10 +176,14 @@ impl World {
         let told = debounce.run(work).await;
         self.note(|| format!("the call {wait} came to {told:?}"));
         self.books.told_call(wait, &told);
+        if name == CALM_NAME && told.is_err() {
+            let what = format!("{wait} came to {told:?}");
+            self.books.fail(Promise::Answered, what);
+        }
     }
 
     /// After faults have stopped, every window opens, and a debounce whose calls never cease lets
-    /// one through in time.
+    /// one through in time, though the clock of Redis is set back by an hour.
     fn calm(self: &Rc<Self>) {
         let case = &self.case;
         case.pass(2 * Net::QUIET.latency, || false);
@@ -185,6 +194,11 @@ impl World {
         let calls = async move {
             let client = host::client(&world.case, &on, CALM);
             world.open(&client, &on).await;
+            if world.case.rng.chance(500) {
+                let (case, all) = (world.case.clone(), CALLS as u64 * gap.as_millis() as u64);
+                let at = case.rng.between(0, (all + 100) * MS);
+                (world.case.world).schedule(at, move || case.set_back(HOUR_US));
+            }
             for _ in 0..CALLS {
                 let (world_, client, on_, noted) =
                     (world.clone(), client.clone(), on.clone(), noted.clone());

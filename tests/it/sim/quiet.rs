@@ -13,6 +13,7 @@ use super::case::{Case, Expected};
 use super::check::{Hold, Invariant, holders};
 use super::faults::Net;
 use super::host::{self, Settings, SimLock};
+use super::record::Record;
 use super::sabotage::Bent;
 use super::script::Run;
 use super::workload::{Crowd, Name, drift};
@@ -64,8 +65,7 @@ impl Quiet {
         let longest = Crowd::longest_ttl(case);
         for name in &crowd.names {
             // A waiter that polled and has died may still stand in the queue.
-            let queue = format!("{{{}}}:queue", name.name);
-            let is_left = case.redis.db().value(&queue).is_some();
+            let is_left = !Record::of(name.name, &case.redis.db()).waiters.is_empty();
             let line = Rc::new(Line {
                 case: case.clone(),
                 name: *name,

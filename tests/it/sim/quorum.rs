@@ -6,8 +6,9 @@
 //! have it.
 
 mod exact;
-mod place;
+pub(crate) mod place;
 mod sabotage;
+pub(crate) mod votes;
 mod wire;
 mod workload;
 
@@ -20,7 +21,7 @@ use super::seeds::seeds;
 use super::trace::Trace;
 use place::{Broken, Place};
 
-const SEEDS: u64 = 4_000;
+const SEEDS: u64 = 2_000;
 
 /// As many servers as any case has.
 fn servers() -> Vec<Rc<Redis>> {

@@ -78,6 +78,9 @@ pub(crate) struct Db {
 /// behind.
 pub(crate) struct Snapshot(BTreeMap<Vec<u8>, Entry>);
 
+/// As Redis has it by default.
+const LONGEST_TEXT: usize = 512 * 1024 * 1024;
+
 const SYNTAX: &str = "ERR syntax error";
 const NOT_INT: &str = "ERR value is not an integer or out of range";
 const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -106,7 +109,9 @@ impl Db {
         match name {
             "GET" => Ok(self.text(args[0])?.map_or(Reply::Nil, Reply::Bulk)),
             "SET" => self.set(args[0], args[1], &args[2..]),
+            "MGET" => Ok(self.texts(args)),
             "APPEND" => self.append(args[0], args[1]),
+            "SETRANGE" => self.overwrite(args[0], int(args[1])?, args[2]),
             "INCR" => self.add(args[0], 1),
             "DECRBY" => self.add(
                 args[0],
@@ -118,40 +123,26 @@ impl Db {
             "EXISTS" => Ok(count(args, |key| self.live(key).is_some())),
             "PTTL" => Ok(Reply::Int(self.left(args[0]))),
             "PEXPIRE" => self.expire(args[0], int(args[1])?),
-            "HEXISTS" => Ok(Reply::Int(i64::from(
-                self.hash(args[0])?
-                    .iter()
-                    .any(|(field, _)| field == args[1]),
-            ))),
             "HGET" => self.hash_get(args[0], args[1]),
             "HSET" => self.hash_set(args[0], &args[1..]),
             "HDEL" => self.hash_remove(args[0], &args[1..]),
             "HINCRBY" => self.hash_add(args[0], args[1], int(args[2])?),
             "HLEN" => Ok(Reply::Int(size(self.hash(args[0])?.len()))),
-            "HGETALL" => Ok(Reply::Array(
-                (self.hash(args[0])?.iter())
-                    .flat_map(|(field, value)| [field.clone(), value.clone()])
-                    .map(Reply::Bulk)
-                    .collect(),
-            )),
+            "HGETALL" => self.hash_all(args[0]),
             "ZADD" => self.sorted_add(args[0], &args[1..]),
             "ZREM" => self.sorted_remove(args[0], &args[1..]),
             "ZCARD" => Ok(Reply::Int(size(self.sorted(args[0])?.len()))),
             "ZCOUNT" => self.count_between(args[0], args[1], args[2]),
             "ZRANGE" => self.range(args[0], args[1], args[2], &args[3..]),
             "ZRANGEBYSCORE" => self.range_between(args[0], args[1], args[2], &args[3..]),
-            "ZREMRANGEBYSCORE" => self.remove_between(args[0], args[1], args[2]),
             "ZRANK" => self.rank(args[0], args[1]),
             "ZSCORE" => self.score(args[0], args[1]),
+            "ZMSCORE" => self.scores(args[0], &args[1..]),
             "TIME" => Ok(Reply::Array(vec![
                 bulk(self.now_us / 1_000_000),
                 bulk(self.now_us % 1_000_000),
             ])),
-            "INFO" => {
-                let seconds = (self.now_us - self.started_us) / 1_000_000;
-                let text = format!("# Server\r\nuptime_in_seconds:{seconds}\r\n");
-                Ok(Reply::Bulk(text.into_bytes()))
-            }
+            "INFO" => Ok(self.info()),
             "PUBLISH" => Ok(self.publish(args[0], args[1])),
             "PUBSUB" => self.listening(args[0], &args[1..]),
             "FLUSHALL" => {
@@ -234,14 +225,25 @@ impl Db {
         }
     }
 
+    /// Of another type it tells nothing.
+    fn texts(&mut self, keys: &[&[u8]]) -> Reply {
+        let texts = keys.iter().map(|key| self.text(key).ok().flatten());
+        Reply::Array(
+            texts
+                .map(|text| text.map_or(Reply::Nil, Reply::Bulk))
+                .collect(),
+        )
+    }
+
     fn set(&mut self, key: &[u8], value: &[u8], options: &[&[u8]]) -> Outcome {
-        let (mut only_new, mut only_old, mut ms) = (false, false, None);
+        let (mut only_new, mut only_old, mut ms, mut keeps) = (false, false, None, false);
         let mut options = options.iter();
         while let Some(option) = options.next() {
             match option.to_ascii_uppercase().as_slice() {
                 b"NX" if !only_old => only_new = true,
                 b"XX" if !only_new => only_old = true,
-                b"PX" if ms.is_none() => ms = Some(*options.next().ok_or(SYNTAX)?),
+                b"KEEPTTL" if ms.is_none() => keeps = true,
+                b"PX" if ms.is_none() && !keeps => ms = Some(*options.next().ok_or(SYNTAX)?),
                 _ => return Err(SYNTAX.into()),
             }
         }
@@ -251,13 +253,16 @@ impl Db {
         if expires == Some(None) {
             return Err("ERR invalid expire time in 'set' command".into());
         }
-        let is_there = self.live(key).is_some();
+        let before = self.live(key).map(|entry| entry.expires);
+        let is_there = before.is_some();
         if only_new && is_there || only_old && !is_there {
             return Ok(Reply::Nil);
         }
         let entry = Entry {
             value: Value::Text(value.to_owned()),
-            expires: expires.flatten(),
+            expires: expires
+                .flatten()
+                .or_else(|| before.flatten().filter(|_| keeps)),
         };
         self.keys.insert(key.to_owned(), entry);
         Ok(Reply::Status("OK".into()))
@@ -269,6 +274,21 @@ impl Db {
         let length = size(text.len());
         self.put(key, Value::Text(text));
         Ok(Reply::Int(length))
+    }
+
+    fn overwrite(&mut self, key: &[u8], at: i64, value: &[u8]) -> Outcome {
+        let at = usize::try_from(at).map_err(|_| "ERR offset is out of range")?;
+        let mut text = self.text(key)?.unwrap_or_default();
+        if !value.is_empty() {
+            let end = at + value.len();
+            if end > LONGEST_TEXT {
+                return Err("ERR string exceeds maximum allowed size (proto-max-bulk-len)".into());
+            }
+            text.resize(text.len().max(end), 0);
+            text[at..end].copy_from_slice(value);
+            self.put(key, Value::Text(text.clone()));
+        }
+        Ok(Reply::Int(size(text.len())))
     }
 
     fn add(&mut self, key: &[u8], by: i64) -> Outcome {
@@ -332,13 +352,11 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
         "GET" | "INCR" | "PTTL" | "HGETALL" | "HLEN" | "ZCARD" | "INFO" => (1, 1),
-        "APPEND" | "DECRBY" | "PEXPIRE" | "HEXISTS" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => {
-            (2, 2)
-        }
-        "HINCRBY" | "ZCOUNT" | "ZREMRANGEBYSCORE" => (3, 3),
+        "APPEND" | "DECRBY" | "PEXPIRE" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
+        "HINCRBY" | "SETRANGE" | "ZCOUNT" => (3, 3),
         "ZRANGE" | "ZRANGEBYSCORE" => (3, 4),
-        "DEL" | "EXISTS" | "PUBSUB" => (1, usize::MAX),
-        "SET" | "ZREM" | "HDEL" => (2, usize::MAX),
+        "DEL" | "EXISTS" | "MGET" | "PUBSUB" => (1, usize::MAX),
+        "SET" | "ZREM" | "HDEL" | "ZMSCORE" => (2, usize::MAX),
         "ZADD" | "HSET" => (3, usize::MAX),
         _ => return None,
     })
@@ -347,10 +365,9 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
 /// Whether a command with this reply has written something.
 fn writes(name: &str, reply: &Reply) -> bool {
     match name {
-        "SET" | "APPEND" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD" | "FLUSHALL" => {
-            *reply != Reply::Nil
-        }
-        "DEL" | "PEXPIRE" | "ZREM" | "ZREMRANGEBYSCORE" | "HDEL" => *reply != Reply::Int(0),
+        "SET" | "APPEND" | "SETRANGE" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD"
+        | "FLUSHALL" => *reply != Reply::Nil,
+        "DEL" | "PEXPIRE" | "ZREM" | "HDEL" => *reply != Reply::Int(0),
         _ => false,
     }
 }

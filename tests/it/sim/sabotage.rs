@@ -14,7 +14,7 @@ use super::case::Case;
 use super::check::Check;
 use super::check::Invariant::{self, *};
 use super::faults::Net;
-use super::lua::Redis;
+use super::lua::{Redis, few};
 use super::script;
 use super::trace::Trace;
 use super::workload::Locks;
@@ -160,6 +160,18 @@ pub(crate) fn script_among(
     });
 }
 
+/// The same, in worlds with crowds.
+#[track_caller]
+pub(crate) fn crowd_among(
+    locks: Locks,
+    invariant: Invariant,
+    part: &'static str,
+    by: &'static str,
+) {
+    let bent = |text: &str| few(&script::replaced(text, part, by).0);
+    caught_among(locks, invariant, Redis::new(Box::new(bent)), Bent::Straight);
+}
+
 /// A broken script: if `part` is replaced by `by`, a promise breaks in worlds of such locks.
 pub(crate) struct Broken {
     pub(crate) name: &'static str,
@@ -222,14 +234,15 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then release_one() return lost() end redis.call('PEXPIRE', RECEIPT, RECEIPT_MS) local results = run(6)";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() notify() return lost() end free() local results = run(6)";
 pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
 #[test]
 fn a_late_acquire_that_cuts_what_a_renewal_gave() {
-    let prolonged = "if mine then prolong(NAME, ARGV[3]) else";
-    script_in(Bent::Doubled, OneHolder, prolonged, "if false then else");
+    let prolonged = "if fence then extend(ARGV[3]) save()";
+    let cut = "if fence then redis.call('PEXPIRE', NAME, ARGV[3])";
+    script_in(Bent::Doubled, OneHolder, prolonged, cut);
 }
 
 #[test]
@@ -278,7 +291,7 @@ broken! {
     Single;
     a_release_without_owner_check: OneHolder,
         RELEASE
-        => "local results = run(6)";
+        => "free() local results = run(6)";
     a_renewal_without_owner_check: OneHolder,
         RENEW
         => "local fence, ttl = acquired()";
@@ -295,8 +308,8 @@ broken! {
         "{ fence or 0, ms, run(8) }"
         => "{ 0, ms, run(8) }";
     a_write_without_owner_check: NoLateWrite,
-        "return redis.pcall('GET', NAME) == ARGV[2]"
-        => "return true";
+        "local function is_held() return HOLDER == ARGV[2] end"
+        => "local function is_held() return true end";
     a_write_without_receipt: ExactlyOnce,
         "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"
         => "";
@@ -313,11 +326,11 @@ broken! {
         "if name == SESSION and"
         => "if not name and";
     fences_that_only_count: FencesGrow,
-        "integer(math.max((last_fence() or 0) + 1, NOW_US))"
-        => "integer((last_fence() or 0) + 1)";
+        "integer(math.max((LAST or 0) + 1, now_us()))"
+        => "integer((LAST or 0) + 1)";
     fences_that_only_tell_the_time: FencesGrow,
-        "integer(math.max((last_fence() or 0) + 1, NOW_US))"
-        => "integer(NOW_US)";
+        "integer(math.max((LAST or 0) + 1, now_us()))"
+        => "integer(now_us())";
     a_repeat_that_gets_another_fence: FencesGrow,
         "local fence = mine and hold_of(ARGV[2])"
         => "local fence";
@@ -325,8 +338,8 @@ broken! {
         "redis.call('SET', GONE, '', 'PX', GONE_MS)"
         => "";
     a_straggler_that_takes_the_lock_again: NoGhost,
-        "redis.call('EXISTS', GONE, RECEIPT) > 0"
-        => "redis.call('EXISTS', GONE) > 0";
+        "if WENT or DONE then"
+        => "if WENT then";
     a_token_that_lost_its_lock_and_is_forgotten: NoGhost,
         "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')"
         => "";
@@ -337,42 +350,36 @@ broken! {
         FOUND
         => "redis.call('SET', 'found:' .. NAME, run(9), 'NX', 'PX', 60000) and run(9) or redis.call('GET', 'found:' .. NAME)";
     an_acquire_that_does_not_know_its_own_token: GrantIsLearned,
-        "local mine = holder == ARGV[2]"
+        "local mine = HOLDER == ARGV[2]"
         => "local mine = false";
     a_holder_that_stays_in_the_queue: NoGhost,
-        "if WAITER ~= '' then remove_waiter(WAITER) end"
-        => "";
+        "remove_waiter(WAITER) local fence ="
+        => "local fence =";
     a_release_that_wakes_nobody: HandedOver,
-        "local function notify() pcall(hand_over) end"
-        => "local function notify() end";
+        "if WAITERS ~= '' and not HOLDER then pcall(hand_over, quietly) end"
+        => "";
     a_hand_over_to_a_deaf_waiter: HandedOver,
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
     a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,
         "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)"
-        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. integer(NOW_US)) }";
+        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. integer(now_us())) }";
     a_dead_waiter_that_counts_as_alive: NextWaiterHolds,
-        "return (tonumber(redis.call('ZSCORE', ALIVE, waiter) or 0) or 0) - NOW_MS"
-        => "return 1000";
+        "return alive <= now and '' or nil"
+        => "return nil";
     a_lock_without_expiry: KeysExpire,
-        "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[3])"
-        => "redis.call('SET', NAME, ARGV[2])";
+        "redis.call('SET', NAME, token, 'NX', 'PX', ms)"
+        => "redis.call('SET', NAME, token, 'NX')";
     a_fence_without_expiry: KeysExpire,
-        "table.concat({ last, token, fence, ttl, label }, ' '), 'PX', FENCE_MS + ttl)"
-        => "table.concat({ last, token, fence, ttl, label }, ' '))";
-    a_queue_without_expiry: KeysExpire,
-        "if redis.call('PTTL', key) < tonumber(ARGV[4]) then redis.call('PEXPIRE', key, ARGV[4]) end"
-        => "";
+        "redis.call('SET', FENCE, text, 'PX', longest_life() + (ttl or 0), KEPT and 'XX' or 'NX')"
+        => "redis.call('SET', FENCE, text)";
     a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder,
-        "if redis.call('HINCRBY', NAME, owner, -1) <= 0 then delete() end"
-        => "delete()";
-    an_entry_that_counts_in_a_later_hold: OneHolder,
-        "fence == held_fence() and redis.pcall('HEXISTS', NAME, OWNER) == 1 and redis.pcall('ZSCORE', ENTRIES, fence .. ' ' .. ENTRY)"
-        => "redis.pcall('HEXISTS', NAME, OWNER) == 1";
+        "if tonumber(owners[2]) > 1 then"
+        => "if false then";
     an_entry_that_gets_a_fence_of_its_own: FencesGrow,
-        "fence = mine and held_fence()"
-        => "";
+        "enter(fence, ARGV[3], ARGV[3])"
+        => "fence = next_fence() LAST = fence enter(fence, ARGV[3], ARGV[3])";
     a_repeat_that_enters_twice: NoGhost,
-        "if not again then"
-        => "if true then";
+        "if is_held() then extend(ARGV[3]) return { 1, ARGV[1], (hold_of(ENTRY)), run(9) } end"
+        => "";
 }

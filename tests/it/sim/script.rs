@@ -20,8 +20,10 @@ pub(crate) enum Script {
     InspectAll,
     ForceRelease,
     ForceAll,
+    Forget,
     Read,
     Vote,
+    VoteAgain,
     Withdraw,
     Raise,
     Pass,
@@ -38,11 +40,11 @@ macro_rules! source {
 }
 
 /// The end of each script's text, as it is sent, which is its own Lua file.
-static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
+static ENDINGS: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
-        (Script::Share, source!("shared/share.lua")),
+        (Script::Share, source!("semaphore/acquire.lua")),
         (Script::ReadWrite, source!("read_write/acquire.lua")),
         (Script::All, source!("multi/acquire.lua")),
         (Script::Renew, source!("shared/renew.lua")),
@@ -55,8 +57,10 @@ static ENDINGS: LazyLock<[(Script, String); 24]> = LazyLock::new(|| {
         (Script::InspectAll, source!("multi/inspect.lua")),
         (Script::ForceAll, source!("multi/force_release.lua")),
         (Script::ForceRelease, source!("shared/force_release.lua")),
+        (Script::Forget, source!("once/forget.lua")),
         (Script::Read, source!("shared/read.lua")),
         (Script::Vote, source!("quorum/acquire.lua")),
+        (Script::VoteAgain, source!("quorum/renew.lua")),
         (Script::Withdraw, source!("quorum/withdraw.lua")),
         (Script::Raise, source!("quorum/raise.lua")),
         (Script::Pass, source!("throttle/pass.lua")),
@@ -144,14 +148,14 @@ impl<'a> Run<'a> {
     /// The names that it is about. If several are locked at once, all of them.
     pub(crate) fn locks(&self) -> Vec<&'a str> {
         let first = self.lock().into_iter();
-        let Some(gone) = self.keys.get(5).filter(|_| self.lock().is_some()) else {
+        let Some(gone) = self.keys.get(2).filter(|_| self.lock().is_some()) else {
             return first.collect();
         };
         // The same key once more marks the end of the other names' keys.
-        let others = self.keys[6..].iter().position(|key| key == gone);
-        let others = &self.keys[6..6 + others.unwrap_or_default()];
+        let others = self.keys[5..].iter().position(|key| key == gone);
+        let others = &self.keys[5..5 + others.unwrap_or_default()];
         first
-            .chain(others.iter().step_by(4).map(String::as_str))
+            .chain(others.iter().step_by(3).map(String::as_str))
             .collect()
     }
 

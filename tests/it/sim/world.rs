@@ -26,6 +26,10 @@ pub(crate) struct Machine {
     pub(crate) is_dead: Cell<bool>,
     /// How long its clock has stood still so far, which happens only in a sabotage.
     pub(crate) stood_still: Cell<Time>,
+    /// When its caller hangs up, if it tells that.
+    pub(crate) hangs_up_at: Cell<Option<Time>>,
+    /// For how much it goes on though its caller is gone.
+    pub(crate) stays: Cell<usize>,
 }
 
 impl Machine {
@@ -36,6 +40,8 @@ impl Machine {
             paused_for: Cell::new(0),
             is_dead: Cell::new(false),
             stood_still: Cell::new(0),
+            hangs_up_at: Cell::new(None),
+            stays: Cell::new(0),
         }
     }
 

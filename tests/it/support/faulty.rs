@@ -237,7 +237,10 @@ pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
         .post(format!("{url}{}", asked.path()))
         .body(asked.body.clone());
     for line in asked.head.lines().skip(1) {
-        if let Some((name @ ("authorization" | "content-type"), value)) = line.split_once(": ") {
+        let Some((name, value)) = line.split_once(": ") else {
+            continue;
+        };
+        if ["authorization", "content-type"].contains(&&*name.to_ascii_lowercase()) {
             post = post.header(name, value);
         }
     }

@@ -49,6 +49,11 @@ impl Stack {
         Self::on(paths::python("redis-server"), "redis_version:6.2.")
     }
 
+    /// Clients use our bridge, on the newest Redis that a package brings.
+    pub(crate) fn on_redis_8() -> Self {
+        Self::on(paths::redis_8().expect("a server"), "redis_version:8.")
+    }
+
     /// Clients use our bridge, on Valkey, the newest server.
     pub(crate) fn on_valkey_9() -> Self {
         Self::on(
@@ -65,7 +70,7 @@ impl Stack {
         stack
     }
 
-    fn of(bridge: stack::Bridge) -> Self {
+    pub(crate) fn of(bridge: stack::Bridge) -> Self {
         let redis = bridge.redis().get_connection().expect("redis");
         Self {
             bridge,
@@ -146,8 +151,22 @@ impl Stack {
     /// The last fence that was issued for the lock `name`.
     pub(crate) fn last_fence(&mut self, name: &str) -> u64 {
         let kept: String = self.redis(&format!("GET {{{name}}}:fence"));
-        let (last, _) = kept.split_once(' ').expect("more than the fence");
+        let last = kept.split(' ').nth(1).expect("more than a version");
         last.parse().expect("a number")
+    }
+
+    /// How many stand in the queue for the lock `name`, dead or alive.
+    pub(crate) fn waiters_for(&mut self, name: &str) -> usize {
+        let kept: Option<String> = self.redis(&format!("GET {{{name}}}:fence"));
+        let first = kept.map_or(0, |kept| kept.matches(',').count().saturating_sub(1));
+        first + self.redis::<usize>(&format!("ZCARD {{{name}}}:queue")) / 2
+    }
+
+    /// Stores a text as it is, for a day.
+    pub(crate) fn store(&mut self, key: &str, text: &str) {
+        let mut set = redis::cmd("SET");
+        set.arg(key).arg(text).arg("PX").arg(86_400_000);
+        self.redis.req_command(&set).expect("redis answers");
     }
 
     /// Asks Redis directly, past bridge and client. Words are separated by blanks.

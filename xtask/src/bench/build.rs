@@ -67,8 +67,7 @@ impl Built {
 /// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see
 /// [`super::js`].
 pub(super) fn worker_sizes() -> Result<String> {
-    worker_build::build_if_stale()?;
-    let worker = paths::worker_build();
+    let worker = worker_build::deployed()?;
     let files = [
         ("Worker, wasm", worker.join("index_bg.wasm")),
         ("Worker, JavaScript", worker.join("index.js")),

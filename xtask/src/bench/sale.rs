@@ -90,7 +90,7 @@ shop                    ms  units customers  orders/s   sold p50     p99  refuse
 pub(crate) fn run(sales: &Sales) -> Result<()> {
     setup::run(setup::Needs::Everything)?;
     eprintln!("building the Worker, the others' and the bridge (profile `server`)");
-    worker_build::build_if_stale()?;
+    worker_build::deployed()?;
     let bench = Bench {
         bridge: stack::build_bridge("server")?,
         folder: shops::bundle()?,

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use xtask::stack::{Bridge, Worker, WorkerConfig};
+use xtask::worker_build;
 
 use crate::demo::ledger::RedisProbe;
 use crate::demo::load::Load;
@@ -12,7 +13,7 @@ const SECTIONS: usize = 20;
 /// The requests of edgelock: an order of the Worker is such a section. Redis counts them, since
 /// each request is a script.
 pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
-    let config = WorkerConfig::new(bridge);
+    let config = WorkerConfig::new(worker_build::deployed()?, bridge);
     let worker = Worker::start(&config)?;
     let load = Load::new([worker.url(), worker.url()])?;
     load.open("bench", config.admin_token(), &sale()?).await?;

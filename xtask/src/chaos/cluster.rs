@@ -20,6 +20,10 @@ pub(super) const FAULTS: &[Fault] = &[
     NetworkStill,
 ];
 
+/// How long Redis lets a server of a cluster be silent, unless it is told another time. On a busy
+/// machine, less would look like a death.
+const REDIS_DEFAULT: Duration = Duration::from_secs(15);
+
 pub(super) struct Cluster(RedisCluster);
 
 /// A slot that moves.
@@ -42,8 +46,9 @@ impl Cluster {
         self.0.nodes().iter().map(RedisServer::id).collect()
     }
 
-    /// The server that has the sale.
+    /// The server that has the sale, once all servers answer.
     pub(super) fn server(&mut self, sku: &str) -> &mut RedisServer {
+        self.0.wait_until_whole();
         let owner = self.0.owner(self.0.slot(sku));
         &mut self.0.nodes_mut()[owner]
     }
@@ -75,6 +80,7 @@ impl Cluster {
                     restarted.expect("it starts again");
                     self.0.wait_until_whole();
                 }
+                self.0.give_up_after(REDIS_DEFAULT);
                 self.end(&there);
             }
             _ => unreachable!("it is no fault of a slot"),

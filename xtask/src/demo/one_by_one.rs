@@ -1,4 +1,4 @@
-//! A lock that each order takes for itself, by the Worker's lock service.
+//! A lock that each order takes for itself, by the lock service.
 //!
 //! A turn is an acquisition and a release. What an order reads and writes would be part of these
 //! two requests, so this is the least that an order can cost.
@@ -20,13 +20,13 @@ const WAIT_MS: u64 = 5_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How many turns `customers` at once get in [`WINDOW`]. A customer that had a turn wants another.
-pub(super) async fn turns(workers: &[String; 2], token: &str, customers: usize) -> Result<u64> {
+pub(super) async fn turns(services: &[String; 2], token: &str, customers: usize) -> Result<u64> {
     let turns = Arc::new(AtomicU64::new(0));
     let mut crowd = JoinSet::new();
     for number in 0..customers {
         let customer = Customer {
             client: Client::new(),
-            lock: format!("{}/locks/one-by-one", workers[number % workers.len()]),
+            lock: format!("{}/locks/one-by-one", services[number % services.len()]),
             token: token.to_owned(),
         };
         let turns = turns.clone();

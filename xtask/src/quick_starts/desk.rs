@@ -4,11 +4,12 @@
 //!
 //! - `wrangler` is there as if npm had installed it for all: the one that npm picks for this Node.
 //!   So npx finds it, and does not ask the registry;
-//! - `cargo install worker-build` does nothing, since a `worker-build` is there. It compiles as the
-//!   real one does, and makes the same kind of module of it with our `bind`. The real one fetches
-//!   wasm-bindgen and wasm-opt, and bundles;
+//! - `cargo install worker-build` does nothing, since `setup` did that. The wasm-bindgen, wasm-opt
+//!   and esbuild that it would download are those of `setup`, too;
 //! - `cargo xtask` and `cargo run -p edgelock-bridge` are the programs that were built before. So
-//!   are the package and the Worker: `cargo xtask build-…` does nothing.
+//!   are the package and the Worker: `cargo xtask build-…` does nothing. In a fresh clone it builds
+//!   the Worker, with the tools that `setup` installed, and without link-time optimization;
+//! - `apt-get` fails.
 //!
 //! Other commands of cargo take crates that are downloaded already, in the clone's versions.
 
@@ -21,7 +22,8 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 use xtask::paths;
 use xtask::programs::run;
-use xtask::setup::tool;
+use xtask::setup::{WORKER_BUILD, tool};
+use xtask::worker_build::with_tools;
 
 /// The Node of a reader, and the wrangler that npm picks for it.
 pub(super) struct Node {
@@ -35,26 +37,24 @@ pub(super) struct Desk {
     command: Command,
 }
 
-const CARGO: &str = r#"case "$1 $2" in
-    "xtask build-"* | "install worker-build@"*) exit ;;
+const CARGO: &str = r#"case "$PWD $1 $2" in
+    */fresh/edgelock" xtask build-worker") export CARGO_TARGET_DIR="$QUICK_TARGET" CARGO_NET_OFFLINE=true
+        export CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+        export npm_config_offline=false
+        exec "$QUICK_CARGO" "$@" ;;
+esac
+case "$1 $2" in
+    "xtask build-"* | "install $QUICK_WORKER_BUILD") exit ;;
     "xtask "*) shift; exec "$QUICK_XTASK" "$@" ;;
     "run -p") test "$3 $4" = "edgelock-bridge --" && shift 4 && exec "$EDGELOCK_BRIDGE_BIN" "$@" ;;
 esac
 exec "$QUICK_CARGO" "$@"
 "#;
 
-const WORKER_BUILD: &str = r#"test "$*" = --release
-cargo build --quiet --lib --release --target wasm32-unknown-unknown
-name=$(basename "$PWD" | tr - _)
-"$QUICK_BIND" worker "$QUICK_TARGET/wasm32-unknown-unknown/release/$name.wasm" build/glue
-sed -i 's/import source /import /' build/glue/index.js
-echo 'import { fetch } from "./glue/index.js"; export default { fetch };' > build/index.js
-"#;
-
-/// Downloads the crates of the clone, since a reader's cargo has no registry here.
+/// Downloads the crates of the clone, since a reader's cargo has no registry here. worker-build
+/// asks cargo for those of every system.
 pub(super) fn fetch_crates() -> Result<()> {
-    let fetch = "fetch --quiet --locked --target wasm32-unknown-unknown --target host-tuple";
-    run(paths::cargo().args(fetch.split(' ')))
+    run(paths::cargo().args(["fetch", "--quiet", "--locked"]))
 }
 
 impl Desk {
@@ -77,25 +77,23 @@ impl Desk {
         symlink(&node.program, at("programs/bin/node"))?;
         symlink(&node.wrangler, at("programs/bin/wrangler"))?;
         script(&at("programs/bin/cargo"), CARGO)?;
-        script(&at("programs/bin/worker-build"), WORKER_BUILD)?;
+        script(&at("programs/bin/apt-get"), "exit 1")?;
+        symlink(tool("worker-build"), at("programs/bin/worker-build"))?;
 
-        let target = paths::target().join("quick-starts");
-        let config = format!(
-            "[build]\ntarget-dir = {:?}\n\n[net]\noffline = true\n",
-            target
-        );
+        let target = target();
+        let config = format!("[build]\ntarget-dir = {target:?}\n\n[net]\noffline = true\n");
         fs::write(at(".cargo/config.toml"), config)?;
 
         let programs = std::env::var_os("PATH").context("a PATH")?;
         let before = [at("programs/bin")];
         let programs = before.into_iter().chain(std::env::split_paths(&programs));
         let mut command = paths::command("sh");
-        command
+        with_tools(&mut command)
             .env("PATH", std::env::join_paths(programs)?)
             .env("QUICK_XTASK", xtask)
-            .env("QUICK_CARGO", paths::on_path("cargo").context("no cargo")?)
-            .env("QUICK_BIND", tool("bind"))
             .env("QUICK_TARGET", target)
+            .env("QUICK_CARGO", paths::on_path("cargo").context("no cargo")?)
+            .env("QUICK_WORKER_BUILD", WORKER_BUILD)
             .env("EDGELOCK_BRIDGE_BIN", bridge)
             .env("EDGELOCK_BRIDGE_LISTEN", "127.0.0.1:0")
             .env("XDG_CONFIG_HOME", at("programs/config"))
@@ -115,12 +113,46 @@ impl Desk {
         self.folder.path().join("edgelock")
     }
 
+    /// A clone in which nothing was built, and nothing was installed but wrangler. It is at the
+    /// same place each time, so that cargo knows what it compiled there.
+    pub(super) fn fresh_clone(&self) -> Result<PathBuf> {
+        let clone = target().join("fresh/edgelock");
+        if clone.exists() {
+            fs::remove_dir_all(&clone)?;
+        }
+        let modules = clone.join("node_modules");
+        fs::create_dir_all(&modules)?;
+        let copy = "tar -C \"$0\" -cf - --exclude=./target --exclude=.git --exclude=node_modules \
+            --exclude=build --exclude=dist --exclude=.wrangler --exclude=.dev.vars . | tar -xf -";
+        let mut shell = Command::new("sh");
+        run(shell
+            .args(["-c", copy])
+            .arg(paths::root())
+            .current_dir(&clone))?;
+        symlink(
+            paths::root().join("node_modules/wrangler"),
+            modules.join("wrangler"),
+        )?;
+        // What is built alone is where readers compile.
+        for (there, name) in [(paths::tools(), "tools"), (".".into(), "quick-starts")] {
+            if !target().join(name).exists() {
+                symlink(there, target().join(name))?;
+            }
+        }
+        Ok(clone)
+    }
+
     /// A new folder, beside the clone or elsewhere.
     pub(super) fn place(&self, name: impl AsRef<Path>) -> Result<PathBuf> {
         let place = self.folder.path().join(name);
         fs::create_dir_all(&place)?;
         Ok(place)
     }
+}
+
+/// Where cargo puts what readers compile.
+pub(super) fn target() -> PathBuf {
+    paths::target().join("quick-starts")
 }
 
 fn script(path: &Path, text: &str) -> Result<()> {

@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
             terminal: Terminal::open(folder, desk.command())?,
             is_beside_clone: folder.parent() == desk.clone().parent()
                 || folder.join("edgelock").exists(),
-            is_in_clone: folder == desk.clone(),
+            is_in_clone: folder.ends_with("edgelock"),
             servers: Vec::new(),
             listening: Vec::new(),
         })
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         lines.flat_map(|line| [line, "\n"]).collect()
     }
 
-    async fn enter(&mut self, command: &str, at: Place) -> Result<String> {
+    pub(super) async fn enter(&mut self, command: &str, at: Place) -> Result<String> {
         let command = self.filled_in(command.trim_end());
         if command == "npx wrangler dev" {
             let mut server = Terminal::open(&self.here().await?, self.desk.command())?;

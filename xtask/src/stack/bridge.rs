@@ -35,10 +35,12 @@ pub struct Bridge {
 pub struct BridgeOptions {
     binary: Option<PathBuf>,
     listen: String,
+    credential: Option<String>,
     redis: String,
     cluster: bool,
     redis_server: Option<PathBuf>,
     dangerous_commands: bool,
+    others: Vec<String>,
 }
 
 impl Bridge {
@@ -58,10 +60,12 @@ impl Bridge {
         BridgeOptions {
             binary: None,
             listen: "127.0.0.1:0".to_owned(),
+            credential: None,
             redis: "spawn".to_owned(),
             cluster: false,
             redis_server: None,
             dangerous_commands: false,
+            others: Vec::new(),
         }
     }
 
@@ -182,6 +186,13 @@ impl BridgeOptions {
         self
     }
 
+    /// Accepts this credential, not a random one.
+    #[must_use]
+    pub fn credential(mut self, credential: impl Into<String>) -> Self {
+        self.credential = Some(credential.into());
+        self
+    }
+
     /// Uses the Redis at this URL.
     #[must_use]
     pub fn redis(mut self, url: impl Into<String>) -> Self {
@@ -211,6 +222,13 @@ impl BridgeOptions {
         self
     }
 
+    /// Gives it this option too, as `--max-connections=100`.
+    #[must_use]
+    pub fn option(mut self, option: impl Into<String>) -> Self {
+        self.others.push(option.into());
+        self
+    }
+
     /// Starts it and waits until it listens.
     ///
     /// # Errors
@@ -218,7 +236,7 @@ impl BridgeOptions {
     /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the
     /// error.
     pub fn start(self) -> Result<Bridge> {
-        let token = super::credential();
+        let token = self.credential.clone().unwrap_or_else(super::credential);
         let (process, url) = self.launch(&token)?;
         let redis_socket = if self.redis == "spawn" {
             Some(process.wait_for("redis socket", START_LIMIT, |line| {
@@ -244,6 +262,7 @@ impl BridgeOptions {
             .args(["--listen", &self.listen, "--redis", &self.redis])
             .args(self.cluster.then_some("--cluster"))
             .args(self.dangerous_commands.then_some("--dangerous-commands"))
+            .args(&self.others)
             .env("EDGELOCK_BRIDGE_CREDENTIAL", token);
         if let Some(program) = self.redis_server.clone().or_else(paths::redis_server) {
             command.arg("--redis-server").arg(program);

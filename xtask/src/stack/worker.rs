@@ -13,16 +13,17 @@ use tempfile::TempDir;
 use super::bridge::Bridge;
 use super::config::{CRON_PATH, workerd_config_with_cron, workerd_modules};
 use super::process::Process;
-use crate::{paths, worker_build};
+use crate::paths;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// The configuration of a Worker.
 #[derive(Clone)]
 pub struct WorkerConfig {
-    build: Option<PathBuf>,
+    build: PathBuf,
     bindings: Vec<(String, String)>,
     object: Option<&'static str>,
+    has_signal: bool,
 }
 
 /// A running Worker. Dropping it kills it.
@@ -42,32 +43,30 @@ struct Ports {
 }
 
 impl WorkerConfig {
-    /// The project's Worker, with this bridge and random credentials for its own callers.
-    pub fn new(bridge: &Bridge) -> Self {
-        Self {
-            build: None,
-            bindings: Vec::new(),
-            object: None,
-        }
-        .bind("EDGELOCK_BRIDGE_URL", bridge.url())
-        .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
-        .bind("ADMIN_CREDENTIAL", super::credential())
-        .bind("LOCKS_CREDENTIAL", super::credential())
+    /// The Worker in this folder, with `index.js` and what it imports, with this bridge, and with
+    /// random credentials for its own callers.
+    pub fn new(build: impl Into<PathBuf>, bridge: &Bridge) -> Self {
+        Self::bare(build)
+            .bind("EDGELOCK_BRIDGE_URL", bridge.url())
+            .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
+            .bind("ADMIN_CREDENTIAL", super::credential())
+            .bind("LOCKS_CREDENTIAL", super::credential())
     }
 
-    /// The Worker in this folder, with `index.js` and what it imports, and without any binding.
+    /// As [`WorkerConfig::new`], without any binding.
     pub fn bare(build: impl Into<PathBuf>) -> Self {
         Self {
-            build: Some(build.into()),
+            build: build.into(),
             bindings: Vec::new(),
             object: None,
+            has_signal: true,
         }
     }
 
-    /// The project's Worker as it is in this folder, in place of the one that is deployed.
+    /// Has the host not tell a request that its caller hung up.
     #[must_use]
-    pub fn built_in(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.build = Some(folder.into());
+    pub fn without_request_signal(mut self) -> Self {
+        self.has_signal = false;
         self
     }
 
@@ -127,26 +126,20 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// The project's Worker is older than its sources and cannot be built, `workerd` is not
-    /// installed, or it does not listen within 20 s; what it said is in the error.
+    /// There is no Worker in its folder, `workerd` is not installed, or it does not listen within
+    /// 20 s; what it said is in the error.
     pub fn start(config: &WorkerConfig) -> Result<Self> {
-        let build = match &config.build {
-            Some(build) => build.clone(),
-            None => {
-                worker_build::build_if_stale()?;
-                paths::worker_build()
-            }
-        };
         let folder = tempfile::Builder::new()
             .prefix("edgelock-worker-")
             .tempdir()?;
-        let modules = copy_modules(&build, folder.path())
-            .with_context(|| format!("no Worker in {}", build.display()))?;
+        let modules = copy_modules(&config.build, folder.path())
+            .with_context(|| format!("no Worker in {}", config.build.display()))?;
         let names = config.bindings.iter().map(|(name, _)| name);
-        fs::write(
-            folder.path().join("config.capnp"),
-            workerd_config_with_cron("index.js", &modules, names, config.object)?,
-        )?;
+        let mut text = workerd_config_with_cron("index.js", &modules, names, config.object)?;
+        if !config.has_signal {
+            text = text.replace("enable_request_signal", "disable_request_signal");
+        }
+        fs::write(folder.path().join("config.capnp"), text)?;
         let (process, ports) = serve(folder.path(), &config.bindings, 0)?;
         Ok(Self {
             process,

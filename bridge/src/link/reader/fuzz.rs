@@ -78,9 +78,9 @@ fn what_redis_replies_becomes_json_from_which_each_byte_can_be_read() {
 }
 
 fn json(reply: &Value, encoding: Encoding) -> Json {
-    let mut out = Vec::new();
-    reply::outcome(&mut out, reply, encoding);
-    serde_json::from_slice(&out).expect("JSON")
+    let mut out = reply::Json::up_to(usize::MAX);
+    out.outcome(reply, encoding);
+    serde_json::from_slice(&out.into_bytes()).expect("JSON")
 }
 
 /// Whether `json` is this reply in base64.

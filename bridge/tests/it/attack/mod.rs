@@ -35,6 +35,18 @@ pub(crate) fn many(count: usize) -> usize {
     count * times.and_then(|times| times.parse().ok()).unwrap_or(1)
 }
 
+/// For how long a client is watched, alone and beside an attack.
+pub(crate) const SHORTLY: Duration = Duration::from_secs(1);
+
+/// How many answers a new client gets within `time`, one after another.
+pub(crate) async fn served_in(bridge: &Bridge, time: Duration) -> usize {
+    let (client, since, mut served) = (bridge.another_client(), Instant::now(), 0);
+    while since.elapsed() < time {
+        served += usize::from(client.run(r#"["PING"]"#).await.0 == 200);
+    }
+    served
+}
+
 impl Beside {
     pub(crate) async fn of(bridge: &Bridge) -> Self {
         Self::asking(bridge, r#"["GET","beside"]"#).await

@@ -76,6 +76,56 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
     }
 }
 
+/// In JSON a control character has six bytes, and one that is not UTF-8 three.
+#[tokio::test]
+async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
+    let most = 1_000_000;
+    let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
+    let beside = Beside::of(&bridge).await;
+    for script in [
+        "return string.rep('\\1', 900000)",
+        "return {string.rep('\\255', 900000)}",
+        "return {ok = string.rep('\\1', 900000)}",
+        "return redis.error_reply(string.rep('\\1', 900000))",
+        "return {{redis.error_reply(string.rep('\\1', 900000))}}",
+    ] {
+        let script = serde_json::to_string(&["EVAL", script, "0"]).expect("text");
+        let (status, body) = bridge.run(&script).await;
+        assert!(body.len() < most, "{script}: {}", body.len());
+        assert!(
+            status == 400 && body.contains("TOOLARGE"),
+            "{script}: {body}"
+        );
+        let body = format!(r#"[["ECHO","a"],{script},["ECHO","b"]]"#);
+        for path in ["/pipeline", "/multi-exec"] {
+            let (status, body) = answer(bridge.post(path, body.clone())).await;
+            assert!(
+                status == 200 && body.len() < most,
+                "{script}: {}",
+                body.len()
+            );
+            assert!(
+                body.starts_with(r#"[{"result":"a"},{"error":"TOOLARGE "#),
+                "{body}"
+            );
+        }
+    }
+    let mut stream = bridge
+        .post("/subscribe/c", "")
+        .send()
+        .await
+        .expect("an answer");
+    let message = "redis.call('PUBLISH', 'c', string.rep('\\n', 900000))";
+    let publish = serde_json::to_string(&["EVAL", message, "0"]).expect("text");
+    assert_eq!(bridge.run(&publish).await.0, 200);
+    let mut heard = 0;
+    while let Ok(Some(piece)) = stream.chunk().await {
+        heard += piece.len();
+    }
+    assert!(heard < most, "{heard}");
+    beside.got_all().await;
+}
+
 #[tokio::test]
 async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() {
     let options = ["--max-reply", "1000000", "--timeout", "600000"];

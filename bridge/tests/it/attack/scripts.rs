@@ -7,9 +7,10 @@ use reqwest::Method;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::time::sleep;
+use xtask::beside::must_keep_half;
 
 use super::{Beside, executed_nothing, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, header, until};
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, header, until};
 
 /// A script that runs for so many milliseconds.
 fn lasting(ms: u32) -> String {
@@ -125,6 +126,48 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
         .filter(|answer| executed_nothing(answer))
         .count();
     assert_eq!(done + refused, answers.len(), "{answers:?}");
+}
+
+/// Sixty loops of scripts that Redis never saw, and once another program that keeps it busy for so
+/// long that the bridge doubts whoever asked meanwhile.
+#[tokio::test]
+async fn a_crowd_of_scripts_that_last_leaves_others_half_of_what_they_have_alone() {
+    const TIME: Duration = Duration::from_secs(3);
+    let bridge = Bridge::spawn().await;
+    let locks = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"k"]"#;
+    let honest = async || {
+        // As far away as most are.
+        let (client, since, mut served) = (bridge.another_client(), Instant::now(), 0);
+        while since.elapsed() < TIME {
+            served += usize::from(client.run(locks).await.0 == 200);
+            sleep(Duration::from_millis(10)).await;
+        }
+        served
+    };
+    let alone = honest().await;
+    let new = std::sync::atomic::AtomicUsize::new(0);
+    let crowd = join_all((0..60).map(|_| async {
+        loop {
+            let number = new.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let script = lasting(100).replace("return 'done'", &format!("return {number}"));
+            bridge.run(&script).await;
+        }
+    }));
+    let mut direct = connect(bridge.socket()).await;
+    let doubts = async {
+        sleep(Duration::from_millis(500)).await;
+        let slow: Vec<String> = serde_json::from_str(&lasting(300)).expect("words");
+        let mut command = redis::cmd("EVAL");
+        let _ = command.arg(&slow[1..]).exec_async(&mut direct).await;
+        std::future::pending::<()>().await;
+    };
+    let beside = tokio::select! {
+        beside = honest() => beside,
+        _ = crowd => unreachable!("it goes on"),
+        () = doubts => unreachable!("it is done"),
+    };
+    println!("beside a crowd of scripts that last: {beside} answers, alone {alone}");
+    must_keep_half(beside, alone);
 }
 
 /// The same holds for scripts in transactions, and before or after a `WAIT`.

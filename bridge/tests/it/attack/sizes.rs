@@ -58,7 +58,8 @@ async fn a_body_that_is_only_announced_takes_no_memory() {
     }
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
     let grown = bridge.memory() - before;
-    assert!(grown < 40 * MEGABYTE as u64, "{grown}");
+    // 3,600 MB are announced. A connection takes some 100 kB without a body.
+    assert!(grown < 80 * MEGABYTE as u64, "{grown}");
 }
 
 #[tokio::test]

@@ -4,22 +4,28 @@ use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use xtask::beside::must_keep_half;
 
-use super::{Beside, many};
+use super::{Beside, SHORTLY, many, served_in};
 use crate::support::{Bridge, LIMIT, TOKEN, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
 /// Subscribes, and reads up to the confirmation.
 async fn listen(bridge: &Bridge, channel: &str) -> TcpStream {
+    let mut stream = asked(bridge, channel, "Connection: close").await;
+    until_says(&mut stream, &format!("subscribe,{channel},1")).await;
+    stream
+}
+
+async fn asked(bridge: &Bridge, channel: &str, header: &str) -> TcpStream {
     let mut stream = TcpStream::connect(bridge.address())
         .await
         .expect("a connection");
     let head = format!(
-        "GET /subscribe/{channel} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"
+        "GET /subscribe/{channel} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n{header}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("sent");
-    until_says(&mut stream, &format!("subscribe,{channel},1")).await;
     stream
 }
 
@@ -74,6 +80,46 @@ async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
     })
     .await;
     beside.got_all().await;
+}
+
+/// Whoever holds a lock for which others wait needs a connection to give it back.
+#[tokio::test]
+async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
+    let bounds = ["--max-connections-per-address", "40"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(bounds)).await;
+    let alone = served_in(&bridge, SHORTLY).await;
+    let (mut streams, mut refused) = (Vec::new(), 0);
+    for number in 0..many(400) {
+        let mut stream = asked(&bridge, &format!("c{number}"), "Accept: text/event-stream").await;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.expect("an answer");
+        match &head {
+            b"HTTP/1.1 200" => streams.push(stream),
+            b"HTTP/1.1 503" => {
+                let mut rest = String::new();
+                stream.read_to_string(&mut rest).await.expect("its end");
+                assert!(
+                    rest.to_lowercase().contains("\r\nretry-after: 1\r\n"),
+                    "{rest}"
+                );
+                assert!(rest.ends_with(r#","executed":false}"#), "{rest}");
+                refused += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((streams.len(), refused), (20, many(400) - 20));
+    let beside = served_in(&bridge, SHORTLY).await;
+    println!("beside a crowd of listeners: {beside} answers, alone {alone}");
+    must_keep_half(beside, alone);
+    drop(streams);
+    until("others may listen", async || {
+        let mut stream = asked(&bridge, "later", "Connection: close").await;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.expect("an answer");
+        &head == b"HTTP/1.1 200"
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ impl Waiting {
         if let Some(timer) = pause.timer.take() {
             cx.stop(timer);
         }
-        let listen_at = self.listen_again(who, cx);
+        let listen_at = self.listen_in_time(who, cx);
         let connecting = self.subscription.is_connecting() && cx.now < self.connected_by;
         let hears = connecting || self.subscription.is_listening();
         pause.ask_at = match (pause.due, pause.planned) {
@@ -129,16 +129,18 @@ impl Waiting {
         (self.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
     }
 
-    /// Listens again, if it is time; when it will be, if that is yet to come.
-    fn listen_again(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Instant> {
+    /// Listens, if it is time; when it will be, if that is yet to come.
+    fn listen_in_time(&mut self, who: &mut Candidate, cx: &mut Cx<'_>) -> Option<Instant> {
         // One request to listen, and one to ask once it does.
-        let may_listen = who.requests_left() >= 2 && self.subscription.is_possible();
+        let may_listen = self.has_begun && who.requests_left() >= 2;
         if !self.subscription.is_closed() || !may_listen {
             return None;
         }
+        let from = self.subscription.possible_from()?;
         let schedule = &mut self.schedule;
         let at = *(self.listen_at)
             .get_or_insert_with(|| cx.now + schedule.pause_before_listening(cx.host()));
+        let at = at.max(from);
         if at > cx.now {
             return Some(at);
         }

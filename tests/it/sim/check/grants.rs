@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::writes::{log_of, news};
 use super::{Check, Grant, Hold, Invariant};
+use crate::record;
 use crate::redis::{Db, Reply, Value};
 use crate::script::{Run, Script};
 use crate::world::Time;
@@ -107,7 +108,7 @@ impl Check {
         let holders = holders(name, db);
         // After all entries of a reentrant hold have ended, its owner may be granted a new hold.
         let is_reentrant = matches!(db.value(name), Some(Value::Hash(_)));
-        let goes_on = |fence| !is_reentrant || has_entry(&record.entries, fence, db);
+        let goes_on = |fence| !is_reentrant || has_entry(&record.entries, fence, name, db);
         for (who, fence) in &holders {
             let is_renamed =
                 |(holder, held): &Grant| holder == who && held != fence && goes_on(*held);
@@ -158,14 +159,7 @@ impl Check {
 
     fn ghosts(&self, record: &Record, name: &str, db: &Db) {
         let holders: Vec<String> = holders(name, db).into_iter().map(|(who, _)| who).collect();
-        let queued = match db.value(&format!("{{{name}}}:queue")) {
-            Some(Value::Sorted(members)) => members.as_slice(),
-            _ => &[],
-        };
-        let tokens = queued.iter().map(|(_, waiter)| {
-            let waiter = String::from_utf8_lossy(waiter).into_owned();
-            waiter.split(' ').next().unwrap_or_default().to_owned()
-        });
+        let tokens = record::Record::of(name, db).waiters;
         for token in tokens {
             if record.ended.contains(&token) || holders.contains(&token) {
                 self.fail(
@@ -208,82 +202,64 @@ impl Check {
     }
 }
 
-/// The keys of the entries that count in a reentrant lock's hold.
+/// The entries that are known of a reentrant lock's hold.
 fn entries(name: &str, db: &Db) -> Vec<String> {
-    let Some(Value::Sorted(entries)) = db.value(&format!("{{{name}}}:entries")) else {
-        return Vec::new();
-    };
-    let key_of = |entry: &[u8]| Some(String::from_utf8_lossy(entry).split_once(' ')?.1.to_owned());
-    entries
-        .iter()
-        .filter_map(|(_, entry)| key_of(entry))
+    let holds = record::Record::of(name, db).holds.into_iter();
+    (holds.filter(|hold| hold.token != "-"))
+        .map(|hold| hold.token)
         .collect()
 }
 
 /// Whether one of these entries belongs to the hold with this fence and has not ended.
-fn has_entry(entries: &[String], fence: u64, db: &Db) -> bool {
-    let fence = format!("{fence} ");
-    let is_of_hold = |key: &String| match db.value(key) {
-        Some(Value::Text(entry)) => entry.starts_with(fence.as_bytes()),
-        _ => false,
-    };
-    entries.iter().any(is_of_hold)
+fn has_entry(entries: &[String], fence: u64, name: &str, db: &Db) -> bool {
+    let holds = record::Record::of(name, db).holds.into_iter();
+    holds
+        .filter(|hold| hold.fence == fence && hold.until >= db.now_ms())
+        .any(|hold| entries.contains(&hold.token))
 }
 
 /// The holders of a lock with their fences, by what Redis has stored. A semaphore, and a lock that
 /// is read, may have several.
 pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
-    match db.value(name) {
-        Some(Value::Sorted(members)) => permits(name, members, db),
-        Some(Value::Text(readers)) if readers == b"readers" => {
-            match db.value(&format!("{{{name}}}:readers")) {
-                Some(Value::Sorted(members)) => permits(name, members, db),
-                _ => Vec::new(),
-            }
-        }
+    let record = record::Record::of(name, db);
+    let fence_of = |token: &[u8]| {
+        let known = |hold: &&record::Kept| hold.token.as_bytes() == token;
+        let in_record = record.holds.iter().find(known).map(|hold| hold.fence);
+        in_record.or_else(|| record::later_hold(name, token, db))
+    };
+    let now = db.now_ms();
+    let held = |token: &[u8]| {
+        Some((
+            String::from_utf8_lossy(token).into_owned(),
+            fence_of(token)?,
+        ))
+    };
+    let readers = format!("{{{name}}}:readers");
+    let several = match db.value(name) {
+        Some(Value::Text(text)) if text == b"readers" => db.value(&readers),
+        all => all,
+    };
+    match several {
+        Some(Value::Sorted(members)) => members
+            .iter()
+            .filter(|(until, _)| *until >= now as f64)
+            .filter_map(|(_, token)| held(token))
+            .collect(),
         _ => holder(name, db).into_iter().collect(),
     }
 }
 
-/// The permits, or the readers, that have not ended.
-fn permits(name: &str, members: &[(f64, Vec<u8>)], db: &Db) -> Vec<Grant> {
-    let Some(Value::Hash(holds)) = db.value(&format!("{{{name}}}:holds")) else {
-        return Vec::new();
-    };
-    let is_held = |until: f64| until >= db.now_ms() as f64;
-    let held = members.iter().filter(|(until, _)| is_held(*until));
-    held.filter_map(|(_, token)| {
-        let (_, hold) = holds.iter().find(|(whose, _)| whose == token)?;
-        let token = String::from_utf8_lossy(token).into_owned();
-        let hold = String::from_utf8_lossy(hold);
-        let mut words = hold.split(' ');
-        // A reader's entry begins with the last fence and its token.
-        let fence = match words.clone().nth(1) == Some(token.as_str()) {
-            true => words.nth(2)?,
-            false => words.next()?,
-        };
-        Some((token, fence.parse().ok()?))
-    })
-    .collect()
-}
-
 /// The holder of a lock that only one may hold.
 pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
-    let text = |key: &str| match db.value(key) {
-        Some(Value::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    };
+    let record = record::Record::of(name, db);
     match db.value(name)? {
         Value::Text(token) => {
-            let fence = text(&format!("{{{name}}}:fence"))?;
-            let fence = fence.split(' ').next()?.parse().ok()?;
-            Some((String::from_utf8_lossy(token).into_owned(), fence))
+            (record.last > 0).then(|| (String::from_utf8_lossy(token).into_owned(), record.last))
         }
         Value::Hash(owners) => {
             let (owner, _) = owners.first()?;
-            let hold = text(&format!("{{{name}}}:hold"))?;
-            let fence = hold.split_once(' ')?.0.parse().ok()?;
-            Some((String::from_utf8_lossy(owner).into_owned(), fence))
+            let hold = record.holds.iter().find(|hold| hold.token == "-")?;
+            Some((String::from_utf8_lossy(owner).into_owned(), hold.fence))
         }
         Value::Sorted(_) => None,
     }

@@ -80,6 +80,34 @@ fn work_that_ended_before_its_deadline_is_ok_though_nobody_answers() {
     });
 }
 
+#[test]
+fn a_kept_lease_is_expired_and_not_busy_while_it_is_given_back_past_its_deadline() {
+    play(|case| async move {
+        let machine = machine();
+        let lock = client(&case, &machine).lock("a");
+        let lease = lock.ttl(Duration::from_secs(2)).acquire().await;
+        let lease = Rc::new(lease.expect("it is free"));
+        let kept = lease.clone();
+        let done = meanwhile(&case, &machine, async move {
+            let _: Result<(), Error> = kept.run(None, pending()).await;
+        });
+        cut_at(&case, 300);
+        sleep(&case, 300).await;
+        let time = 5_000 * MS;
+        machine.pause(case.world.now(), time);
+        case.world.schedule(time, || {});
+        sleep(&case, 5_001).await;
+        assert_eq!(in_ms(&done), None, "nobody has answered the release");
+        for outcome in [
+            lease.exec(&[]).await.map(drop),
+            lease.renew().await,
+            lease.commit(&[]).await.map(drop),
+        ] {
+            assert!(matches!(outcome, Err(Error::Expired { .. })), "{outcome:?}");
+        }
+    });
+}
+
 /// From `at` on, no request arrives.
 fn cut_at(case: &Rc<Case>, at: u64) {
     let cut = case.clone();

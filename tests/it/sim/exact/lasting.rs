@@ -262,7 +262,7 @@ fn a_waiter_that_pauses_for_longer_than_its_liveness_loses_its_place() {
 /// A sabotage: the waiter is not removed from the queue when it asks again.
 #[test]
 fn a_place_that_is_kept_over_a_pause_is_noticed() {
-    let removed = "if liveness_left(WAITER) <= 0 then remove_waiter(WAITER) end";
-    let redis = Rc::new(Redis::with(removed, ""));
+    let removed = "if at and liveness_left(WAITER) > 0 and";
+    let redis = Rc::new(Redis::with(removed, "if at and"));
     assert_eq!(ahead_after_a_pause(&redis), Some(0));
 }

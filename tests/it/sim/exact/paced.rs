@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
 
-use super::{client, machine, meanwhile, now, play, sleep};
+use super::{client, in_ms, machine, meanwhile, now, play, sleep};
 use crate::fate::Fate;
 
 const fn ms(ms: u64) -> Duration {
@@ -55,4 +55,49 @@ fn calls_that_come_faster_than_answers_let_one_through_by_the_longest_wait() {
         let first = executed.get().expect("somebody went through");
         assert!((80..=110).contains(&first), "{first}");
     });
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_no_call_waiting() {
+    play(|case| async move {
+        let debounce = client(&case, &machine()).debounce("a", ms(100));
+        let on = machine();
+        let told = meanwhile(&case, &on, async move {
+            let outcome = debounce.run(async || Ok::<_, Error>(7)).await;
+            assert_eq!(outcome, Ok(DebounceOutcome::Executed(7)));
+        });
+        sleep(&case, 50).await;
+        // Three days: longer than any call waits.
+        case.set_back(3 * 24 * 3_600_000_000);
+        sleep(&case, 200).await;
+        // It asks twice behind its time.
+        assert_eq!(in_ms(&told), Some(20 + 100 + 20 + 20));
+    });
+}
+
+/// A call is told that it goes through, but the answer is lost, and the clock is set back. Returns
+/// when it goes through.
+fn goes_through_around_a_step() -> u64 {
+    let at = Rc::new(Cell::new(0));
+    let noted = at.clone();
+    play(move |case| async move {
+        let debounce = client(&case, &machine()).debounce("a", ms(100));
+        let (on, steps) = (machine(), case.clone());
+        meanwhile(&case, &on, async move {
+            sleep(&steps, 110).await;
+            steps.network.fates.next(Fate::Lost);
+            sleep(&steps, 50).await;
+            steps.set_back(10_000_000);
+        });
+        let outcome = debounce.run(async || Ok::<_, Error>(7)).await;
+        assert_eq!(outcome, Ok(DebounceOutcome::Executed(7)));
+        noted.set(now(&case));
+    });
+    at.get()
+}
+
+#[test]
+fn what_a_call_was_told_it_is_told_again_though_the_clock_was_set_back() {
+    let at = goes_through_around_a_step();
+    assert!(at < 1_000, "{at}");
 }

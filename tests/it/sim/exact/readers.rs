@@ -1,4 +1,5 @@
-//! A writer among readers that come all the time, so that somebody reads at every moment.
+//! A writer among readers that come all the time, so that somebody reads at every moment; and one
+//! behind a crowd of readers.
 
 use super::*;
 
@@ -69,4 +70,44 @@ fn a_writer_that_readers_pass_is_starved() {
     // Readers come for ten seconds.
     let waited = waits_among_readers(redis, true).expect("its turn");
     assert!(waited > 8_000, "{waited}");
+}
+
+/// Sixteen of seventeen readers vanish while a writer listens, and the last one gives back. Returns
+/// how long after that the writer has it.
+fn writes_behind_a_crowd(redis: Redis) -> u64 {
+    let waited = Rc::new(Cell::new(0));
+    let noted = waited.clone();
+    play_on(&Rc::new(redis), move |case| async move {
+        let reader = client(&case, &machine()).read_write("a").read();
+        let last = reader.acquire().await.expect("a lease");
+        for _ in 0..16 {
+            let short = reader.clone().ttl(Duration::from_secs(1));
+            drop(short.acquire().await.expect("a lease").into_token());
+        }
+        let writing = machine();
+        let write = client(&case, &writing).read_write("a").write();
+        let write = write.wait_timeout(Duration::from_secs(60));
+        let has_it = meanwhile(&case, &writing, async move {
+            drop(write.acquire().await.expect("a lease").into_token());
+        });
+        sleep(&case, 2_000).await;
+        let back = now(&case);
+        last.release().await.expect("held");
+        sleep(&case, 20_000).await;
+        noted.set(in_ms(&has_it).expect("its turn") - back);
+    });
+    waited.get()
+}
+
+#[test]
+fn the_last_of_a_crowd_of_readers_hands_it_to_the_writer() {
+    // The release takes one way, and the message another.
+    assert_eq!(writes_behind_a_crowd(Redis::default()), 20);
+}
+
+/// A sabotage: of a crowd, some reader is always left.
+#[test]
+fn a_crowd_that_never_leaves_keeps_the_writer_out() {
+    let redis = Redis::with("if life ~= '0' then", "if is_many or life ~= '0' then");
+    assert!(writes_behind_a_crowd(redis) > 1_000);
 }

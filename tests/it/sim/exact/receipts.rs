@@ -384,7 +384,7 @@ fn a_write_that_arrives_40_s_late_does_not_run_behind_a_later_one_while_the_leas
 #[test]
 fn receipts_that_are_not_renewed_with_the_lock_are_noticed() {
     let redis = Rc::new(Redis::with(
-        "else redis.call('PEXPIRE', RECEIPT, life) end",
+        "elseif DONE then redis.call('PEXPIRE', RECEIPT, life) end",
         "end",
     ));
     assert_eq!((late(&redis, true), late(&redis, false)), (2, 1));

@@ -67,10 +67,13 @@ fn a_waiter_that_comes_later_waits_behind_though_the_clock_was_set_back() {
     );
 }
 
-/// A sabotage: the place of a waiter is the time of its arrival.
+/// A sabotage: who comes later goes ahead.
 #[test]
 fn a_waiter_that_goes_ahead_since_the_clock_was_set_back_is_noticed() {
-    let redis = Redis::with("math.max(NOW_US, last + 1)", "NOW_US");
+    let redis = Redis::with(
+        "WAITERS = table.concat({ WAITERS, digits(alive), ' ', digits(0), ' ', digits(now_ms()), ' ', WAITER, ',' })",
+        "WAITERS = table.concat({ digits(alive), ' ', digits(0), ' ', digits(now_ms()), ' ', WAITER, ',', WAITERS })",
+    );
     let [earlier, later] = have_it_around_a_step(redis);
     assert!(later.is_some() && later < earlier, "{earlier:?} {later:?}");
 }
@@ -129,4 +132,58 @@ fn the_shortest_time_out_is_long_enough_for_a_bridge_that_answers_at_once() {
         let lease = lock.acquire().await.expect("a lease");
         lease.release().await.expect("held");
     });
+}
+
+/// Starts a fair waiter that polls, and notes when it has the lock, which it gives back at once.
+fn polls(case: &Rc<Case>, machine: &Rc<Machine>) -> Rc<Cell<Option<Time>>> {
+    let settings = Settings {
+        push: false,
+        ..SETTINGS
+    };
+    let lock = host::client(case, machine, settings).lock("a").fair(true);
+    let lock = lock.wait_timeout(DAY).max_requests(1_000_000);
+    meanwhile(case, machine, async move {
+        let lease = lock.acquire().await.expect("a lease");
+        lease.release().await.expect("held");
+    })
+}
+
+/// Four wait. The third dies at once, and the first later; then the lock is free without a message.
+/// Returns how long after the second the fourth has it.
+fn fourth_follows_after(redis: Redis) -> u64 {
+    let outcome = Rc::new(Cell::new(0));
+    let noted = outcome.clone();
+    play_on(&Rc::new(redis), move |case| async move {
+        let held = client(&case, &machine()).lock("a").ttl(DAY);
+        drop(held.acquire().await.expect("a lease").into_token());
+        let machines = [(); 4].map(|()| machine());
+        let mut waiters = Vec::new();
+        for machine in &machines {
+            waiters.push(polls(&case, machine));
+            sleep(&case, 100).await;
+        }
+        case.world.kill(&machines[2]);
+        sleep(&case, 9_000).await;
+        case.world.kill(&machines[0]);
+        sleep(&case, 2_000).await;
+        case.redis.execute(&[b"DEL", b"a"]);
+        sleep(&case, 30_000).await;
+        let had = |at: usize| in_ms(&waiters[at]).expect("a lease");
+        noted.set(had(3) - had(1));
+    });
+    outcome.take()
+}
+
+#[test]
+fn a_waiter_that_died_does_not_come_back() {
+    let after = fourth_follows_after(Redis::default());
+    assert!(after <= 600, "{after}");
+}
+
+/// A sabotage: the record is written by place, though a line of it is gone.
+#[test]
+fn a_waiter_that_another_brings_back_is_noticed() {
+    let redis = Redis::with("and string.sub(KEPT, -#WAITERS) == WAITERS then", "then");
+    let after = fourth_follows_after(redis);
+    assert!(after > 1_000, "{after}");
 }

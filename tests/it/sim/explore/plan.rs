@@ -164,7 +164,7 @@ const THROTTLE: Plan = Plan {
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 30] = [
+pub(crate) const PLANS: [Plan; 31] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -408,6 +408,20 @@ pub(crate) const PLANS: [Plan; 30] = [
         name: "quorum",
         about: "a lock over three servers, of which one may come back empty",
         acts: &[&[Act::Release]],
+        servers: 3,
+        sorts: &[
+            Fault::LostRequest,
+            Fault::LostReply,
+            Fault::Late,
+            Fault::Expiry,
+            Fault::Empty,
+        ],
+        ..MUTEX
+    },
+    Plan {
+        name: "quorum-renewed",
+        about: "a lock over three servers, renewed twice: its votes, and those that come anew",
+        acts: &[&[Act::Renew, Act::Renew, Act::Release], &[Act::Release]],
         servers: 3,
         sorts: &[
             Fault::LostRequest,

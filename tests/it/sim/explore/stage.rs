@@ -6,8 +6,8 @@ mod arrive;
 mod next;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -19,8 +19,10 @@ use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
 use crate::paced::books::{Books, Broken};
-use crate::redis::{Db, Reply};
-use crate::script::{Run, Script};
+use crate::quorum;
+use crate::quorum::votes::{Vote, Votes};
+use crate::redis::Db;
+use crate::script::Run;
 use crate::trace::Trace;
 use crate::world::{Machine, World};
 
@@ -39,8 +41,8 @@ pub(super) struct Stage {
     messages: RefCell<Vec<Message>>,
     sent: Cell<u8>,
     streams: RefCell<BTreeMap<u64, Stream>>,
-    /// With several servers: the tokens that were given back, each with its server.
-    given_back: RefCell<BTreeSet<String>>,
+    /// What each of several servers voted for.
+    votes: RefCell<Votes>,
     /// How many requests that give a token up were lost.
     lost_abandons: Cell<u32>,
 }
@@ -148,7 +150,7 @@ impl Stage {
             messages: RefCell::default(),
             sent: Cell::new(0),
             streams: RefCell::default(),
-            given_back: RefCell::default(),
+            votes: RefCell::default(),
             lost_abandons: Cell::default(),
         });
         if let Some(permits) = plan.permits {
@@ -201,14 +203,15 @@ impl Stage {
                 message.feed(&mut hasher);
             }
         }
-        (&*self.given_back.borrow(), self.lost_abandons.get()).hash(&mut hasher);
+        self.votes.borrow().feed(&mut hasher);
+        self.lost_abandons.get().hash(&mut hasher);
         self.check.feed(&mut hasher);
         self.books.feed(&mut hasher);
         hasher.finish()
     }
 
     /// Compares what a script did with what must hold.
-    fn judge(&self, server: usize, run: &Run<'_>, ran: &Ran) {
+    fn judge(&self, server: usize, run: &Run<'_>, before: &Db, ran: &Ran) {
         if self.plan.pace.is_some() {
             return self.enter(|books| books.ran(run, &ran.reply, &ran.after));
         }
@@ -221,16 +224,17 @@ impl Stage {
             self.check.has_no_part(run, &ran.after);
             return;
         }
-        let at = format!("{}@{server}", run.token());
-        let is_yes =
-            matches!(&ran.reply, Reply::Array(said) if said.first() == Some(&Reply::Int(1)));
-        match run.script {
-            Script::Withdraw => drop(self.given_back.borrow_mut().insert(at)),
-            Script::Vote if is_yes && self.given_back.borrow().contains(&at) => {
-                let what = format!("server {server} takes {at} again");
-                self.check.fail(Invariant::NoGhost, what);
-            }
-            _ => {}
+        let vote = Vote {
+            server,
+            now: self.world.now(),
+            before,
+            reply: &ran.reply,
+            after: &ran.after,
+        };
+        let broken = self.votes.borrow_mut().ran(run, &vote);
+        if let Some(quorum::place::Broken(promise, what)) = broken {
+            self.check
+                .fail(Invariant::Voted, format!("{promise:?}: {what}"));
         }
     }
 

@@ -16,10 +16,11 @@ use super::super::faults::Net;
 use super::super::host::{self, Settings};
 use super::super::lua::Redis;
 use super::super::sabotage::Bent;
+use super::super::script::replaced;
 use super::super::trace::Trace;
 use super::super::world::{MS, Machine, Time};
 use super::books::Books;
-use super::sale::{Order, Sale};
+use super::sale::{BAD, Order, Sale};
 
 const TIMEOUT: Duration = Duration::from_millis(600);
 
@@ -60,6 +61,11 @@ impl Rush {
 
     /// One more request of `process`, at a time before `by`.
     fn order(&mut self, process: usize, by: Time) {
+        self.order_reading(None, process, by);
+    }
+
+    /// The waits of those that read something bad are not noted.
+    fn order_reading(&mut self, reads: Option<&'static str>, process: usize, by: Time) {
         let machine = Rc::new(Machine::new(0));
         let settings = Settings {
             script_cache: false,
@@ -77,6 +83,7 @@ impl Rush {
             process,
             number,
             remembers: true,
+            reads,
             books: SendWrapper::new(self.books.clone()),
         };
         waiting.borrow_mut().insert(number);
@@ -85,8 +92,12 @@ impl Rush {
         let live = async move {
             case.world.sleep(&on, come).await;
             let came = case.world.now();
-            let _ = group.submit(&lock, order).await;
+            let outcome = group.submit(&lock, order).await;
             waiting.borrow_mut().remove(&number);
+            if reads.is_some() {
+                outcome.expect_err("its read fails");
+                return;
+            }
             let now = case.world.now();
             waits
                 .borrow_mut()
@@ -151,7 +162,7 @@ fn a_driver_that_goes_away_costs_the_others_no_more_than_the_time_out_of_a_reque
 #[test]
 fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() {
     // As if the next driver asked with a token of its own.
-    let of_another = "local mine = holder == ARGV[2]";
+    let of_another = "local mine = HOLDER == ARGV[2]";
     let redis = Rc::new(Redis::with(of_another, "local mine = false"));
     let most = TIMEOUT.as_nanos() as Time + TURNS;
     let is_late = |seed: &u64| behind_a_vanished_driver(*seed, &redis) > most;
@@ -160,9 +171,9 @@ fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() 
     assert!(seed.is_some());
 }
 
-/// Two processes take turns, each with many requests that keep coming. Returns how many round trips
-/// each request waited, from the shortest.
-fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
+/// Two processes take turns, each with many requests that keep coming, and bad ones among them.
+/// Returns how many round trips each good request waited, from the shortest.
+fn in_round_trips(seed: u64, redis: &Rc<Redis>, bad: Option<&'static str>) -> Vec<f64> {
     let net = Net {
         least: 10 * MS,
         latency: 10 * MS,
@@ -170,8 +181,14 @@ fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     };
     let mut rush = Rush::new(seed, redis, 2);
     rush.case.net.set(net);
+    (rush.case.redis).execute(&[b"HSET", BAD[0].as_bytes(), b"field", b"value"]);
+    let large = vec![b'x'; 1_100_000];
+    (rush.case.redis).execute(&[b"SET", BAD[1].as_bytes(), &large]);
     for number in 0..60 {
         rush.order(number % 2, 600 * MS);
+        if bad.is_some() {
+            rush.order_reading(bad, number % 2, 600 * MS);
+        }
     }
     let waits = rush.waits(None).into_iter();
     waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
@@ -183,19 +200,37 @@ fn in_round_trips(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
 #[test]
 fn where_two_processes_take_turns_an_item_waits_for_eight_round_trips_at_most() {
     let redis = Rc::default();
-    let mut all = Vec::new();
-    for seed in 0..40 {
-        let trips = in_round_trips(seed, &redis);
-        let longest = trips[trips.len() - 1];
-        all.extend(trips);
-        assert!(longest <= 8.0, "{longest} round trips, seed {seed}");
+    for bad in [None, Some(BAD[0]), Some(BAD[1])] {
+        let mut all = Vec::new();
+        for seed in 0..40 {
+            let trips = in_round_trips(seed, &redis, bad);
+            let longest = trips[trips.len() - 1];
+            all.extend(trips);
+            assert!(longest <= 8.0, "{longest} round trips, seed {seed}");
+        }
+        all.sort_by(f64::total_cmp);
+        let at = |part: usize| all[(all.len() - 1) * part / 100];
+        println!(
+            "round trips beside {bad:?}: median {:.1}, p99 {:.1}, longest {:.1}",
+            at(50),
+            at(99),
+            at(100)
+        );
     }
-    all.sort_by(f64::total_cmp);
-    let at = |part: usize| all[(all.len() - 1) * part / 100];
-    println!(
-        "round trips: median {:.1}, p99 {:.1}, longest {:.1}",
-        at(50),
-        at(99),
-        at(100)
-    );
+}
+
+#[test]
+fn an_answer_that_leaves_nothing_out_would_keep_all_items_waiting_behind_a_large_one() {
+    let whole = Redis::new(Box::new(|text| {
+        let text = replaced(text, "#reply > room", "false").0;
+        replaced(&text, "took > room", "false").0
+    }));
+    let redis = Rc::new(whole);
+    let is_late = |seed: &u64| {
+        let trips = in_round_trips(*seed, &redis, Some(BAD[1]));
+        trips[trips.len() - 1] > 8.0
+    };
+    let seed = (0..40).find(is_late);
+    println!("caught with seed {seed:?}");
+    assert!(seed.is_some());
 }

@@ -59,8 +59,8 @@ fn a_caller_that_takes_unknown_for_no() {
 
 #[test]
 fn a_commit_that_lands_when_its_turn_was_given_up() {
-    const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then release_one() return lost() end redis.call('PEXPIRE', RECEIPT, RECEIPT_MS) local results = run(6)";
-    script(FencesGrow, RELEASE, "local results = run(6)");
+    const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() notify() return lost() end free() local results = run(6)";
+    script(FencesGrow, RELEASE, "free() local results = run(6)");
 }
 
 #[test]

@@ -12,12 +12,16 @@ pub(super) struct Sale;
 /// Keys that begin with `log:` are no keys of a lock, so its promises do not concern them.
 pub(super) const STOCK: &str = "log:stock";
 pub(super) const LOG: &str = "log:sold";
+/// Not to be read as a text, and too large to be read.
+pub(super) const BAD: [&str; 2] = ["log:hash", "log:large"];
 
 pub(super) struct Order {
     pub(super) process: usize,
     pub(super) number: usize,
     /// Whether it sees what earlier items of its turn did.
     pub(super) remembers: bool,
+    /// Beside what all read it reads this, which fails.
+    pub(super) reads: Option<&'static str>,
     pub(super) books: SendWrapper<Rc<Books>>,
 }
 
@@ -36,7 +40,8 @@ impl Section for Sale {
     fn reads(&self, order: &Order) -> Vec<Command> {
         // The section is asked for reads right before the item waits, so this is when it comes.
         order.books.arrive(order.process, order.number);
-        vec![Command::new("GET").key(STOCK)]
+        let keys = [STOCK].into_iter().chain(order.reads);
+        keys.map(|key| Command::new("GET").key(key)).collect()
     }
 
     fn decide(

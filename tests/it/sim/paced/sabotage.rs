@@ -42,25 +42,26 @@ fn caught_in(bent: Bent, promise: Promise, part: &'static str, by: &'static str)
     assert!(replaced.get(), "no script has {part}");
 }
 
-const WINDOW: &str = "redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])";
+const WINDOW: &str = "redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3])";
 const OPENED: &str = "if passed then redis.call('DEL', KEYS[1]) end";
-const OVERTAKEN: &str = "redis.call('ZREMRANGEBYSCORE', WAITING, '(' .. NOW_MS, '+inf')";
-const TOLD: &str = "redis.call('SET', RECEIPT, at and '1' or '0', 'PX', KNOWN_MS)";
+const OVERTAKEN: &str = "if tonumber(at) > NOW_MS and is_told == '' then goes_on = true elseif";
+const ENDS: &str =
+    "local ends = math.min(goes_on and tonumber(ENDS) or math.huge, NOW_MS + ARGV[4])";
 
 broken! {
     None, caught;
     a_pass_that_does_not_look_at_the_window: OnePasses,
-        "if left >= 0 then return { 0, ARGV[1], math.max(left, 1) } end"
-        => "";
+        "if last then"
+        => "if last and redis.call('DEL', KEYS[1]) == 0 then";
     a_window_that_ends_with_its_first_half: OnePasses,
         WINDOW
-        => "redis.call('SET', KEYS[1], ARGV[2], 'PX', math.floor(ARGV[3] / 2) + 1)";
+        => "redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', math.floor(ARGV[3] / 2) + 1)";
     a_window_without_expiry: KeysExpire,
         WINDOW
-        => "redis.call('SET', KEYS[1], ARGV[2])";
+        => "redis.call('SET', KEYS[1], ARGV[2], 'NX')";
     a_window_that_each_refusal_makes_longer: Opens,
-        "if left >= 0 then"
-        => "if left >= 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
+        "if last then"
+        => "if last then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
     a_pass_without_receipt: ToldRight,
         "redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)"
         => "";
@@ -75,21 +76,27 @@ broken! {
         => "";
     a_call_that_overtakes_nobody: LastGoes,
         OVERTAKEN
-        => "";
+        => "if tonumber(at) > NOW_MS then goes_on = true end if";
     a_call_that_overtakes_those_whose_time_has_come: NobodyLost,
         OVERTAKEN
-        => "redis.call('ZREMRANGEBYSCORE', WAITING, '-inf', '+inf')";
+        => "if tonumber(at) > NOW_MS then goes_on = true elseif false and";
     a_burst_that_each_call_makes_longer: InTime,
-        "local ends = goes_on and tonumber(redis.call('ZSCORE', WAITING, 'ends')) or NOW_MS + ARGV[4]"
+        ENDS
         => "local ends = NOW_MS + ARGV[4]";
+    a_burst_that_a_clock_set_back_makes_longer: InTime,
+        ENDS
+        => "local ends = goes_on and tonumber(ENDS) or NOW_MS + ARGV[4]";
+    a_repeat_that_a_clock_set_back_keeps_waiting: InTime,
+        "math.min(math.max(at - NOW_MS, 0), ARGV[3])"
+        => "math.max(at - NOW_MS, 0)";
+    a_call_that_a_clock_set_back_keeps_waiting: Answered,
+        "if at > NOW_MS and ARGV[3] ~= '1' then"
+        => "if at > NOW_MS then";
     a_burst_without_an_end: InTime,
         "local at = math.min(NOW_MS + ARGV[3], ends)"
         => "local at = NOW_MS + ARGV[3]";
     a_call_that_goes_through_before_its_time: InTime,
-        "if at and at > NOW_MS then return { 2, ARGV[1], at - NOW_MS } end"
-        => "";
-    a_call_that_does_not_know_what_it_was_told: ToldRight,
-        TOLD
+        "if at > NOW_MS and ARGV[3] ~= '1' then return { 2, ARGV[1], at - NOW_MS } end"
         => "";
 }
 
@@ -98,7 +105,7 @@ fn a_repeat_that_arrives_again() {
     caught_in(
         Bent::Doubled,
         InTime,
-        "if before then",
-        "if before and false then",
+        "if BEFORE then",
+        "if BEFORE and false then",
     );
 }

@@ -1,7 +1,7 @@
 //! The servers, what goes wrong with them, and what must hold whatever goes wrong.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::bridge::Dialect;
@@ -14,6 +14,7 @@ use crate::script::{Run, Script};
 use crate::trace::Trace;
 use crate::world::{MS, Time, World};
 
+use super::votes::{Vote, Votes};
 use super::workload::{self, LONGEST_TTL};
 
 pub(super) const NAME: &str = "a";
@@ -30,6 +31,7 @@ pub(super) struct Place {
     last_fence: Cell<u64>,
     /// The fence to which each token was raised.
     raised: RefCell<BTreeMap<String, String>>,
+    votes: RefCell<Votes>,
     broken: RefCell<Option<Broken>>,
 }
 
@@ -41,10 +43,10 @@ struct Hold {
 
 /// The promise that was broken, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Broken(pub(super) Promise, pub(super) String);
+pub(crate) struct Broken(pub(crate) Promise, pub(crate) String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
+pub(crate) enum Promise {
     /// At most one client is inside its deadline.
     OneHolder,
     /// Each lease has a higher fence than all before it.
@@ -53,6 +55,18 @@ pub(super) enum Promise {
     OneFence,
     /// No server grants the lock to a token that was given back there.
     NoGhost,
+    /// No server takes its vote from one and gives it to another.
+    OneVote,
+    /// A server that came back empty gives no vote until the quarantine is over.
+    NoSay,
+    /// A renewal counts only votes that the lease had before it.
+    CountsLater,
+    /// A server that a renewal asked again knows the fence of the hold.
+    KnowsTheFence,
+    /// A server that is up for two renewals, and votes for no other, has the lock.
+    Heals,
+    /// While a lease is renewed, nobody else gets the lock in between.
+    Unbroken,
     /// Every call ends within its bounds.
     EndsInTime,
     /// Once all is well, and a ttl later, a client can get the lock, and give it back everywhere.
@@ -69,8 +83,6 @@ pub(super) struct Node {
     /// By how much its clock is ahead of the slowest. That is less than the quarantine: a server
     /// that came back empty has only its clock to issue a fence that is higher than those it knew.
     ahead_us: i64,
-    /// Tokens that were given back since it was started.
-    given_back: RefCell<BTreeSet<String>>,
 }
 
 /// The servers' clocks at the beginning, in microseconds. The servers have been up for long.
@@ -89,7 +101,6 @@ impl Place {
                 away_until: Cell::new(0),
                 mute_until: Cell::new(0),
                 ahead_us: rng.between(0, bent.apart(LONGEST_TTL).as_micros() as u64 - 1) as i64,
-                given_back: RefCell::default(),
             }
         });
         Rc::new(Self {
@@ -102,6 +113,7 @@ impl Place {
             holds: RefCell::default(),
             last_fence: Cell::new(0),
             raised: RefCell::default(),
+            votes: RefCell::default(),
             broken: RefCell::default(),
         })
     }
@@ -147,19 +159,20 @@ impl Place {
                 "dead"
             }
             _ => {
-                self.come_back_empty(node);
+                self.come_back_empty(at);
                 "back, and empty"
             }
         };
         (self.trace).note(now, || format!("server {at}: {what}, for {} ms", time / MS));
     }
 
-    pub(super) fn come_back_empty(&self, node: &Node) {
+    pub(super) fn come_back_empty(&self, at: usize) {
+        let node = &self.nodes[at];
         let mut db = node.redis.db_mut();
         db.execute(&[b"FLUSHALL"]);
         db.scripts.clear();
         db.started_us = self.now_us(node);
-        node.given_back.borrow_mut().clear();
+        self.votes.borrow_mut().forget(at);
     }
 
     fn heal(&self) {
@@ -181,29 +194,31 @@ impl Place {
         let node = &self.nodes[at];
         node.redis.db_mut().now_us = self.now_us(node);
         let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        let before = node.redis.db().clone();
         let reply = node.redis.execute(&raw);
         let run = Run::of(&words[1], words).expect("a script of ours");
         let said = || format!("server {at}: {run} -> {reply}");
         self.trace.note(self.world.now(), said);
-        let token = run.who().to_owned();
-        let is_yes = matches!(&reply, Reply::Array(said) if said.first() == Some(&Reply::Int(1)));
-        match run.script {
-            Script::Withdraw => {
-                node.given_back.borrow_mut().insert(token);
+        let vote = Vote {
+            server: at,
+            now: self.world.now(),
+            before: &before,
+            reply: &reply,
+            after: &node.redis.db(),
+        };
+        let broken = self.votes.borrow_mut().ran(&run, &vote);
+        if let Some(Broken(promise, what)) = broken {
+            self.fail(promise, what);
+        }
+        if run.script == Script::Raise {
+            let fence = &run.args[2];
+            let mut raised = self.raised.borrow_mut();
+            let token = run.who().to_owned();
+            let first = raised.entry(token).or_insert_with(|| fence.clone());
+            if first != fence {
+                let what = format!("one token has {first} and {fence}");
+                self.fail(Promise::OneFence, what);
             }
-            Script::Vote if is_yes && node.given_back.borrow().contains(&token) => {
-                self.fail(Promise::NoGhost, format!("server {at} took {token} again"));
-            }
-            Script::Raise => {
-                let fence = &run.args[2];
-                let mut raised = self.raised.borrow_mut();
-                let first = raised.entry(token).or_insert_with(|| fence.clone());
-                if first != fence {
-                    let what = format!("one token has {first} and {fence}");
-                    self.fail(Promise::OneFence, what);
-                }
-            }
-            _ => {}
         }
         reply
     }
@@ -234,6 +249,15 @@ impl Place {
                 Promise::FencesGrow,
                 format!("{fence} is no higher than before"),
             );
+        }
+    }
+
+    /// The lease with this fence was renewed.
+    pub(super) fn renewed(&self, fence: u64) {
+        let last = self.last_fence.get();
+        if last != fence {
+            let what = format!("{fence} is renewed, and {last} had the lock meanwhile");
+            self.fail(Promise::Unbroken, what);
         }
     }
 

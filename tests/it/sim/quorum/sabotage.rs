@@ -14,6 +14,10 @@ use super::place::{Broken, Place};
 /// More seeds than any of them needs.
 const SEEDS: u64 = 4_000;
 
+/// What a server that is asked again does.
+const NEW_VOTE: &str =
+    "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6], 'NX') prolong(NAME, ARGV[6])";
+
 /// Seeds of worlds that catch what few others do. They are looked at first.
 const RARE: [u64; 3] = [1_012, 265, 203];
 
@@ -48,15 +52,15 @@ fn script(promise: Promise, part: &'static str, by: &'static str) {
 #[test]
 fn a_server_that_votes_although_it_has_given_its_vote() {
     script(
-        OneHolder,
-        "if holder then local _, _, label = hold_of(holder) return { 0, ARGV[1], redis.call('PTTL', NAME), 0, integer(NOW_US), label or '' } end",
-        "",
+        OneVote,
+        "if HOLDER then return { 0, ARGV[1], redis.call('PTTL', NAME), 0, 0, select(4, hold_of(HOLDER)) or '' } end",
+        "if HOLDER then redis.call('DEL', NAME) end",
     );
 }
 
 #[test]
 fn a_server_that_votes_at_once_when_it_came_back_empty() {
-    script(OneHolder, "if missing > 0 then", "if false then");
+    script(NoSay, "if missing > 0 then", "if false then");
 }
 
 #[test]
@@ -70,25 +74,68 @@ fn a_vote_given_back_by_another() {
 
 #[test]
 fn a_renewal_of_what_is_anothers() {
-    let lost = "if not is_held() then return lost() end local fence, ttl = acquired()";
-    script(OneHolder, lost, "local fence, ttl = acquired()");
+    script(
+        CountsLater,
+        "local held, last, yes = is_held(),",
+        "local held, last, yes = true,",
+    );
+}
+
+#[test]
+fn a_renewal_that_asks_no_server_again() {
+    script(Heals, NEW_VOTE, "");
+}
+
+#[test]
+fn a_new_vote_that_never_counts() {
+    script(
+        Heals,
+        "(string.find(last, '^=') or last == ARGV[11])",
+        "string.find(last, '^=')",
+    );
+}
+
+#[test]
+fn a_new_vote_by_a_server_that_came_back_empty() {
+    script(NoSay, "and missing_uptime(ARGV[9]) == 0 then", "then");
+}
+
+#[test]
+fn a_new_vote_that_counts_at_once() {
+    let at_once = "redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6]) return { 1, ARGV[1], '0 ' .. ARGV[6] .. ' ' }";
+    script(CountsLater, NEW_VOTE, at_once);
+}
+
+#[test]
+fn a_new_vote_that_does_not_know_the_fence() {
+    script(KnowsTheFence, "raise_fence(ARGV[5], ARGV[6], ARGV[8])", "");
+}
+
+#[test]
+fn a_new_vote_for_a_token_that_was_given_back() {
+    script(NoGhost, "and not WENT then if held", "then if held");
+}
+
+#[test]
+fn a_new_vote_of_a_server_that_has_given_its_vote() {
+    script(
+        OneVote,
+        "if held or redis.call('EXISTS', NAME) == 0 and",
+        "redis.call('DEL', NAME) if",
+    );
 }
 
 #[test]
 fn a_fence_that_the_majority_does_not_know() {
-    script(
-        FencesGrow,
-        "keep_fence(integer(math.max(last_fence() or 0, ARGV[3])), ARGV[2], ARGV[3], ARGV[4], ARGV[5])",
-        "",
-    );
+    script(FencesGrow, "raise_fence(ARGV[3], ARGV[4], ARGV[5])", "");
 }
 
 #[test]
 fn a_resumed_lease_that_takes_the_fence_of_a_server_for_its_own() {
     script(
         FencesGrow,
-        "keep_fence(fence, ARGV[2], hold_of(ARGV[2]) or 0, ARGV[3], ARGV[7])",
-        "keep_fence(fence, ARGV[2], fence, ARGV[3], ARGV[7])",
+        "keep(fence, ARGV[2], hold_of(ARGV[2]) or 0, ARGV[3], ARGV[7])",
+        "keep(fence, ARGV[2], fence, ARGV[3], ARGV[7])",
     );
 }
 
@@ -96,18 +143,14 @@ fn a_resumed_lease_that_takes_the_fence_of_a_server_for_its_own() {
 fn a_token_that_is_taken_after_it_was_given_back() {
     script(
         NoGhost,
-        "if redis.call('EXISTS', GONE) > 0 then return { -1, ARGV[1] } end",
+        "if WENT or DONE then return { -1, ARGV[1] } end",
         "",
     );
 }
 
 #[test]
 fn a_vote_that_is_not_given_back() {
-    script(
-        IsHadAgain,
-        "if held ~= '' then redis.call('DEL', NAME) end",
-        "",
-    );
+    script(IsHadAgain, "if held ~= '' then free() end", "");
 }
 
 #[test]

@@ -108,7 +108,11 @@ impl Worker {
                     let what = format!("{} is taken for {fence}", lease.fence());
                     self.place.fail(Promise::FencesGrow, what);
                 }
-                Ok(()) => self.hold(lease.remaining(), None),
+                Ok(()) if lease.remaining().is_zero() => {}
+                Ok(()) => {
+                    self.place.renewed(fence);
+                    self.hold(lease.remaining(), None);
+                }
                 Err(Error::Lost { .. } | Error::Expired { .. }) => {
                     self.place.let_go(self.number);
                     break;

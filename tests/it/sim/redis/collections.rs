@@ -154,16 +154,6 @@ impl Db {
         Ok(Reply::Int(size(found.count())))
     }
 
-    pub(super) fn remove_between(&mut self, key: &[u8], least: &[u8], most: &[u8]) -> Outcome {
-        let between = between(least, most)?;
-        let gone = self.sorted(key)?.into_iter();
-        let gone: Vec<Vec<u8>> = gone
-            .filter_map(|(score, member)| between(score).then_some(member))
-            .collect();
-        let gone: Vec<&[u8]> = gone.iter().map(Vec::as_slice).collect();
-        self.sorted_remove(key, &gone)
-    }
-
     pub(super) fn rank(&mut self, key: &[u8], member: &[u8]) -> Outcome {
         let members = self.sorted(key)?;
         let at = members.iter().position(|(_, other)| other == member);
@@ -176,6 +166,23 @@ impl Db {
         Ok(score.map_or(Reply::Nil, |(score, _)| {
             Reply::Bulk(format!("{score}").into_bytes())
         }))
+    }
+
+    pub(super) fn scores(&mut self, key: &[u8], members: &[&[u8]]) -> Outcome {
+        let scores = members.iter().map(|member| self.score(key, member));
+        Ok(Reply::Array(scores.collect::<Result<_, _>>()?))
+    }
+
+    pub(super) fn info(&self) -> Reply {
+        let seconds = (self.now_us - self.started_us) / 1_000_000;
+        let text = format!("# Server\r\nuptime_in_seconds:{seconds}\r\n");
+        Reply::Bulk(text.into_bytes())
+    }
+
+    pub(super) fn hash_all(&mut self, key: &[u8]) -> Outcome {
+        let fields = self.hash(key)?.into_iter();
+        let words = fields.flat_map(|(field, value)| [field, value]);
+        Ok(Reply::Array(words.map(Reply::Bulk).collect()))
     }
 }
 

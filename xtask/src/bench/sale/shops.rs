@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use xtask::stack::{Bridge, Worker, WorkerConfig};
+use xtask::worker_build;
 use xtask::{paths, programs};
 
 use super::super::delay::LongWay;
@@ -104,9 +105,11 @@ impl Open {
         }
         let bridge = Bridge::options().binary(bridge).start()?;
         let way = LongWay::to(bridge.url(), round_trip)?;
-        let config = shop
-            .script()
-            .map_or_else(|| WorkerConfig::new(&bridge), bare)
+        let config = match shop.script() {
+            Some(script) => bare(script),
+            None => WorkerConfig::new(worker_build::deployed()?, &bridge),
+        };
+        let config = config
             .bind("EDGELOCK_BRIDGE_URL", way.url())
             .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
         let config = match shop {

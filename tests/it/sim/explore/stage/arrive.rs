@@ -142,7 +142,7 @@ impl Stage {
             )
         });
         if let Some(run) = run {
-            self.judge(server, &run, &ran);
+            self.judge(server, &run, &db, &ran);
         }
         for (stream, text) in &ran.told {
             let streams = self.streams.borrow();
@@ -297,10 +297,7 @@ impl Stage {
             let db = self.db(server);
             self.check.lose_data(&db, self.world.now(), true);
         }
-        let of = format!("@{server}");
-        self.given_back
-            .borrow_mut()
-            .retain(|token| !token.ends_with(&of));
+        self.votes.borrow_mut().forget(server);
     }
 
     fn pass(&self) {

@@ -1,0 +1,50 @@
+// What only hosts show that have an environment, realms, and a Web Crypto that can be taken away.
+import { runInNewContext } from "node:vm";
+import { Client, idempotent } from "edgelock";
+import { check, equal, fails, type Suite } from "./harness.js";
+
+export const hosts: Suite = {
+  async a_client_of_the_environment_reads_it_when_it_is_first_used_if_it_names_no_bridge_yet(stack) {
+    const names = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"] as const;
+    const [url, credential] = names.map((name) => process.env[name]);
+    for (const name of names) delete process.env[name];
+    try {
+      const client = Client.fromEnv(undefined, { prefix: stack.mark });
+      const lock = client.lock("a");
+      const [once, semaphore] = [client.once("b"), client.semaphore("c", 2)];
+      for (const call of [() => lock.acquire(), () => once.run(() => 7), () => semaphore.tryAcquire(), () => client.read([["TIME"]])]) {
+        const { message, advice } = await fails("invalid_argument", async () => call());
+        check(message.includes("EDGELOCK_BRIDGE_URL") && advice.includes("Upstash's console"), message);
+      }
+      await fails("invalid_argument", () => Client.fromEnv(undefined, { prefix: 7 } as never));
+      Object.assign(process.env, { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: credential });
+      await (await lock.acquire()).release();
+      equal(await once.run(() => 7), { value: 7, replayed: false });
+    } finally {
+      Object.assign(process.env, { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: credential });
+    }
+  },
+
+  async a_host_without_web_crypto_is_told_what_it_lacks(stack) {
+    const own = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
+    const lock = stack.lock("a");
+    Object.defineProperty(globalThis, "crypto", { configurable: true, value: undefined });
+    try {
+      const { message, advice } = await fails("entropy_unavailable", lock.acquire());
+      check(message.includes("Web Crypto") && advice.includes("Node has it from version 20"), `${message} ${advice}`);
+    } finally {
+      Object.defineProperty(globalThis, "crypto", own);
+    }
+  },
+
+  async a_response_whose_body_is_of_another_realm_is_kept(stack) {
+    let count = 0;
+    const handle = idempotent(() => {
+      count++;
+      const bytes = runInNewContext("new Uint8Array([104, 105])") as Uint8Array;
+      return new Response(new ReadableStream({ start: (body) => (body.enqueue(bytes), body.close()) }));
+    }, { client: stack.client(), key: () => "one" });
+    await (await handle(new Request("http://a/"))).body?.cancel();
+    equal([await (await handle(new Request("http://a/"))).text(), count], ["hi", 1]);
+  },
+};

@@ -1,0 +1,57 @@
+//! What a turn decided, and what its items are told once it is written.
+
+use super::reads::failed;
+use crate::command::{Command, Reply};
+use crate::error::Error;
+use crate::resp::is_left_out;
+
+/// The decisions, up to the item with which the writes became too many for a request.
+pub(super) struct Decided<A> {
+    pub(super) answers: Vec<Result<A, Error>>,
+    pub(super) writes: Vec<Command>,
+    /// Which item each write belongs to. The writes behind these belong to the turn.
+    pub(super) owners: Vec<usize>,
+    /// The first item whose answer depends on a write.
+    pub(super) first_write: usize,
+}
+
+impl<A> Decided<A> {
+    /// How many items have writes.
+    pub(super) fn writers(&self) -> usize {
+        self.owners.chunk_by(|left, right| left == right).count()
+    }
+
+    /// The outcomes of the items whose answers depend on the commit, by the replies to its
+    /// commands.
+    pub(super) fn committed(
+        &self,
+        answers: Vec<Result<A, Error>>,
+        mut replies: Vec<Reply>,
+    ) -> Vec<Result<A, Error>> {
+        // These were executed, and nobody asks for their replies.
+        for reply in replies.iter_mut().filter(|reply| is_left_out(reply)) {
+            *reply = Reply::Nil;
+        }
+        let (of_items, of_all) = replies.split_at(self.owners.len().min(replies.len()));
+        let commands = self.writes.iter().skip(of_items.len());
+        if let Some(Error::CommandFailed {
+            command, message, ..
+        }) = failed(commands, of_all)
+        {
+            let what = format!("{command}, written for all items of the turn, failed: {message}");
+            return answers
+                .iter()
+                .map(|_| Err(Error::unavailable(what.clone(), true)))
+                .collect();
+        }
+        let own = |place: usize| {
+            let from = self.owners.partition_point(|owner| *owner < place);
+            let to = self.owners.partition_point(|owner| *owner <= place);
+            failed(self.writes[from..to].iter(), &of_items[from..to])
+        };
+        let numbered = (self.first_write..).zip(answers);
+        numbered
+            .map(|(place, answer)| own(place).map_or(answer, Err))
+            .collect()
+    }
+}

@@ -1,0 +1,32 @@
+//! One look.
+
+use super::Look;
+use crate::group::habits::Habits;
+use crate::group::reads::Reads;
+use crate::group::section::{Peek, Section};
+use crate::lock::Lock;
+use crate::runtime::Runtime;
+use crate::transport::Transport;
+
+/// Reads for all items of `look` in one request, and tells each its result.
+pub(in crate::group) async fn drive<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    peek: Peek<S>,
+    mut look: Look<S::Item, S::Answer>,
+    lock: &Lock<T, R>,
+    habits: &Habits,
+) {
+    let asked_at = lock.runtime().now();
+    let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
+    let found = lock.read(&reads.commands).await;
+    look.took = Some(lock.runtime().now().since(asked_at));
+    let mut answered = 0;
+    for (place, waiting) in look.items.iter().enumerate() {
+        // Whatever went wrong, the turn will show whether it still does.
+        let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
+        let seen = replies.and_then(|replies| peek(section, &waiting.item.item, &replies));
+        answered += usize::from(seen.is_some());
+        waiting.slot.put(Ok(seen));
+    }
+    habits.learn(lock.key(), 2 * answered <= look.items.len());
+}

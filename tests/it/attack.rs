@@ -1,0 +1,3 @@
+//! What a crowd of callers costs. `cargo xtask test` runs these beside no other test.
+
+mod crowd;

@@ -1,0 +1,82 @@
+//! A crowd of waiters, three times as many as a bridge has connections for them.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use xtask::beside::must_keep_half;
+use xtask::stack;
+
+use crate::support::{Stack, client_of, ms, run};
+
+const CONNECTIONS: usize = 60;
+const WAITERS: usize = 180;
+/// So many turns of both crowds are counted.
+const TURNS: usize = 400;
+/// A machine with more to do than it can has fewer turns by then.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Longer than the test lasts: a holder that cannot give the lock back has stopped its crowd.
+const TTL: Duration = Duration::from_secs(600);
+/// Short enough that who cannot listen polls twice a second with its 40 requests.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Takes one lock again and again, and counts its turns, until it is dropped.
+struct Crowd {
+    turns: Rc<Cell<usize>>,
+    _waiters: JoinSet<()>,
+    _stack: Stack,
+}
+
+impl Crowd {
+    fn start(listens: bool) -> Self {
+        let bridge = stack::Bridge::options()
+            .option(format!("--max-connections-per-address={CONNECTIONS}"))
+            .start();
+        let stack = Stack::of(bridge.expect("a bridge"));
+        let client = client_of(stack.route().push(listens));
+        let turns = Rc::new(Cell::new(0));
+        let mut waiters = JoinSet::new();
+        for _ in 0..WAITERS {
+            let lock = client.lock("a").ttl(TTL).wait_timeout(WAIT);
+            let turns = turns.clone();
+            waiters.spawn_local(async move {
+                loop {
+                    let Ok(lease) = lock.acquire().await else {
+                        // It is turned away for now.
+                        sleep(ms(100)).await;
+                        continue;
+                    };
+                    sleep(ms(5)).await;
+                    if lease.release().await.is_ok() {
+                        turns.set(turns.get() + 1);
+                    }
+                }
+            });
+        }
+        Self {
+            turns,
+            _waiters: waiters,
+            _stack: stack,
+        }
+    }
+}
+
+/// Their streams must not take the connection that the holder needs to give the lock back.
+#[test]
+fn a_crowd_that_listens_has_as_many_turns_as_one_that_polls() {
+    run(async {
+        // At once, so that both have the same of a machine on which other tests run.
+        let (polls, listens) = (Crowd::start(false), Crowd::start(true));
+        let began = Instant::now();
+        while polls.turns.get() + listens.turns.get() < TURNS && began.elapsed() < LONGEST {
+            sleep(ms(20)).await;
+        }
+        let (polls, listens) = (polls.turns.get(), listens.turns.get());
+        println!(
+            "{WAITERS} waiters, {CONNECTIONS} connections: {polls} turns by polling, {listens} by listening"
+        );
+        must_keep_half(listens, polls);
+    });
+}

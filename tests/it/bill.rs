@@ -1,0 +1,182 @@
+//! What each call costs in Redis commands: those of its script, and the `EVAL` itself.
+//!
+//! Whoever pays by the command pays for each command inside of a script. So a test has the exact
+//! number for each call. What the bridge asks for its own sake does not count.
+
+use edgelock::{Command, Lease};
+use redis::ConnectionLike;
+
+use crate::support::{Http, Stack, TestClient, Tokio, ms, run};
+
+type Held = Lease<Http, Tokio>;
+
+/// Sees all that Redis executes.
+struct Meter {
+    seen: redis::Connection,
+    marks: u32,
+}
+
+impl Meter {
+    fn new(stack: &Stack) -> Self {
+        let mut seen = stack.bridge.redis().get_connection().expect("redis");
+        seen.req_command(&redis::cmd("MONITOR")).expect("OK");
+        Self { seen, marks: 0 }
+    }
+
+    /// The commands since the last time: scripts, and what ran inside of them.
+    fn read(&mut self, stack: &mut Stack) -> Vec<String> {
+        self.marks += 1;
+        let mark = format!("mark-{}", self.marks);
+        let _: String = stack.redis(&format!("ECHO {mark}"));
+        let mut commands = Vec::new();
+        loop {
+            let line = self.seen.recv_response().expect("a command");
+            let line: String = redis::from_redis_value(line).expect("text");
+            let (from, words) = line.split_once("] ").expect("who, and what");
+            if words.contains(&mark) {
+                return commands;
+            }
+            let name = words.split('"').nth(1).unwrap_or_default().to_uppercase();
+            if from.ends_with(" lua") || name == "EVAL" {
+                commands.push(name);
+            }
+        }
+    }
+}
+
+/// Counts what calls cost, and compares all at once.
+struct Bill {
+    stack: Stack,
+    meter: Meter,
+    wrong: Vec<String>,
+}
+
+impl Bill {
+    fn new() -> Self {
+        let stack = Stack::spawn();
+        let meter = Meter::new(&stack);
+        Self {
+            stack,
+            meter,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// What ran since the last time cost so many commands.
+    fn costs(&mut self, what: &str, expected: usize) {
+        let commands = self.meter.read(&mut self.stack);
+        if commands.len() != expected {
+            let (count, list) = (commands.len(), commands.join(" "));
+            self.wrong
+                .push(format!("{what}: {count}, not {expected}: {list}"));
+        }
+    }
+
+    /// What ran since the last time does not count.
+    fn skip(&mut self) {
+        self.meter.read(&mut self.stack);
+    }
+
+    #[track_caller]
+    fn must_be_right(self) {
+        assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
+    }
+}
+
+fn get() -> [Command; 1] {
+    [Command::new("GET").key("{a}:n")]
+}
+
+fn set() -> [Command; 1] {
+    [Command::new("SET").key("{a}:n").arg("1")]
+}
+
+async fn end(lease: Held) {
+    lease.release().await.unwrap();
+}
+
+/// A new name, and one that was locked before.
+async fn turns(bill: &mut Bill, client: &TestClient) {
+    for time in ["first", "next"] {
+        let lease = client.lock("a").acquire().await.unwrap();
+        bill.costs(&format!("acquire, {time}"), 5);
+        end(lease).await;
+        bill.costs(&format!("release, {time}"), 4);
+    }
+}
+
+#[test]
+fn each_call_of_a_lock_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let client = bill.stack.client();
+        turns(&mut bill, &client).await;
+        let lock = client.lock("a");
+        let (lease, _) = lock.acquire_and_read(&get()).await.unwrap();
+        bill.costs("acquire and read", 6);
+        lease.commit(&set()).await.unwrap();
+        bill.costs("commit of one write", 5);
+        let lease = lock.acquire().await.unwrap();
+        bill.skip();
+        lease.renew().await.unwrap();
+        bill.costs("renew", 5);
+        lease.exec(&set()).await.unwrap();
+        bill.costs("exec of one write", 7);
+        lease.renew().await.unwrap();
+        bill.costs("renew behind an exec", 6);
+        assert!(lock.try_acquire().await.is_err());
+        bill.costs("try of a held lock", 3);
+        end(lease).await;
+        bill.must_be_right();
+    });
+}
+
+#[test]
+fn each_call_of_another_kind_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let client = bill.stack.client();
+        let kinds = [
+            ("reentrant", client.reentrant("e", "me"), 7, 8),
+            ("semaphore of 3", client.semaphore("s", 3), 7, 6),
+            ("reader", client.read_write("w").read(), 8, 7),
+            ("writer", client.read_write("w").write(), 5, 4),
+            ("two names", client.lock_all(["x", "y"]), 8, 4),
+        ];
+        for (kind, lock, enter, leave) in kinds {
+            for time in ["first", "next"] {
+                let lease = lock.acquire().await.unwrap();
+                bill.costs(&format!("acquire of {kind}, {time}"), enter);
+                end(lease).await;
+                bill.costs(&format!("release of {kind}, {time}"), leave);
+            }
+        }
+        bill.must_be_right();
+    });
+}
+
+#[test]
+fn each_call_that_holds_nothing_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let client = bill.stack.client();
+        let once = client.once("a");
+        for (time, commands) in [("first", 12), ("repeat", 3)] {
+            let outcome = once.run(async |_| Ok::<_, edgelock::Error>(1)).await;
+            outcome.unwrap();
+            bill.costs(&format!("once, {time}"), commands);
+        }
+        let throttle = client.throttle("a", ms(60_000));
+        for (what, commands) in [("passes", 4), ("refuses", 3)] {
+            throttle.try_pass().await.unwrap();
+            bill.costs(&format!("a throttle that {what}"), commands);
+        }
+        let debounce = client.debounce("a", ms(20));
+        debounce
+            .run(async || Ok::<_, edgelock::Error>(()))
+            .await
+            .unwrap();
+        bill.costs("debounce", 9);
+        bill.must_be_right();
+    });
+}

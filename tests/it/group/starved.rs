@@ -1,0 +1,153 @@
+//! Items that fail again and again, one in each turn. The others keep at least half of what they
+//! have alone.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+
+use crate::support::{Stack, ms, run};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    Good,
+    FailsToRead,
+    FailsToWrite,
+    /// The reply to a read of it is larger than an answer.
+    ReadsTooMuch,
+    /// That to a write of it is.
+    WritesTooMuch,
+}
+
+struct Mixed;
+
+impl Section for Mixed {
+    type Item = Item;
+    type Answer = i64;
+    type State = Option<i64>;
+
+    fn reads(&self, item: &Item) -> Vec<Command> {
+        let bad = Command::new("GETRANGE").key("count").arg("a").arg("b");
+        let count = Command::new("GET").key("count");
+        match item {
+            Item::FailsToRead => vec![count, bad],
+            Item::ReadsTooMuch => vec![count, Command::new("GET").key("large")],
+            Item::Good | Item::FailsToWrite | Item::WritesTooMuch => vec![count],
+        }
+    }
+
+    fn decide(
+        &self,
+        item: &Item,
+        replies: &[Reply],
+        count: &mut Option<i64>,
+        _: u64,
+    ) -> Decision<i64> {
+        let count = count.get_or_insert(replies[0].as_i64().unwrap_or(0));
+        *count += 1;
+        let incr = Command::new("INCR").key("count");
+        match item {
+            Item::FailsToWrite => Decision::Write(vec![Command::new("INCR").key("text")], 0),
+            Item::WritesTooMuch => {
+                Decision::Write(vec![incr, Command::new("GET").key("large")], *count)
+            }
+            _ => Decision::Write(vec![incr], *count),
+        }
+    }
+}
+
+/// How many scripts the turns of 400 good items cost, of twenty callers, beside one that is bad
+/// after the other.
+async fn cost(stack: &mut Stack, beside: Option<Item>) -> usize {
+    let before = scripts(stack);
+    let (lock, group) = (
+        stack.lock("a").wait_timeout(ms(60_000)),
+        GroupCommit::new(Mixed),
+    );
+    let left = Rc::new(Cell::new(400));
+    let goods = (0..20).map(|_| {
+        let (lock, group, left) = (lock.clone(), group.clone(), left.clone());
+        tokio::task::spawn_local(async move {
+            while left.get() > 0 {
+                left.set(left.get() - 1);
+                group.submit(&lock, Item::Good).await.expect("an answer");
+            }
+        })
+    });
+    let goods: Vec<_> = goods.collect();
+    while let Some(item) = beside.filter(|_| left.get() > 0) {
+        match group.submit(&lock, item).await {
+            Ok(_) => assert_eq!(item, Item::WritesTooMuch),
+            Err(error) => assert_eq!(error.code(), "command_failed", "{error}"),
+        }
+    }
+    for task in goods {
+        task.await.expect("no panic");
+    }
+    scripts(stack) - before
+}
+
+/// How many scripts Redis has run.
+fn scripts(stack: &mut Stack) -> usize {
+    let stats: String = stack.redis("INFO commandstats");
+    let calls = stats.lines().filter_map(|line| {
+        let of_scripts = line.strip_prefix("cmdstat_eval")?;
+        let (_, calls) = of_scripts.split_once("calls=")?;
+        calls.split(',').next()?.parse::<usize>().ok()
+    });
+    calls.sum()
+}
+
+#[test]
+fn an_item_that_fails_in_each_turn_leaves_the_others_half_of_what_they_have_alone() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET text x");
+        let _: () = stack.redis(&format!("SET large {}", "x".repeat(2_000_000)));
+        let alone = cost(&mut stack, None).await;
+        for bad in [
+            Item::FailsToRead,
+            Item::FailsToWrite,
+            Item::ReadsTooMuch,
+            Item::WritesTooMuch,
+        ] {
+            let beside = cost(&mut stack, Some(bad)).await;
+            println!("scripts for 400 items: alone {alone}, beside {bad:?} {beside}");
+            // The bad ones may have every other turn to themselves.
+            assert!(beside <= 2 * alone + 4, "{beside}, not {alone}");
+        }
+    });
+}
+
+#[test]
+fn an_item_that_is_decided_slowly_is_decided_and_so_are_those_beside_it() {
+    struct Slow;
+    impl Section for Slow {
+        type Item = bool;
+        type Answer = ();
+        type State = ();
+        fn reads(&self, _: &bool) -> Vec<Command> {
+            Vec::new()
+        }
+        fn decide(&self, is_slow: &bool, _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+            if *is_slow {
+                std::thread::sleep(ms(1_500));
+            }
+            Decision::Write(vec![Command::new("INCR").key("count")], ())
+        }
+    }
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.client().request_timeout(ms(500)).lock("a");
+        let (lock, group) = (lock.wait_timeout(ms(10_000)), GroupCommit::new(Slow));
+        let submit = |item| {
+            let (lock, group) = (lock.clone(), group.clone());
+            tokio::task::spawn_local(async move { group.submit(&lock, item).await })
+        };
+        let tasks = [false, true, false].map(submit);
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic"), Ok(()));
+        }
+        assert_eq!(stack.redis::<u64>("GET count"), 3);
+    });
+}

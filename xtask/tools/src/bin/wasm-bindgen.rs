@@ -1,0 +1,3 @@
+fn main() -> anyhow::Result<()> {
+    wasm_bindgen_cli::wasm_bindgen::run_cli_with_args(std::env::args_os())
+}
