@@ -2,17 +2,14 @@
 
 pub(crate) mod crowd;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::header::HeaderMap;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::{Stack, until};
+use crate::support::{Stack, at_once, until};
 
 /// So many, or a multiple if `cargo xtask attack` asks for it.
 pub(crate) fn many(count: u32) -> u32 {
@@ -24,73 +21,21 @@ pub(crate) fn many(count: u32) -> u32 {
 async fn orders_and_entries_for_what_is_not_there_leave_nothing_in_redis() {
     let mut stack = Stack::start();
     let (shop, lottery) = (stack.caller(), stack.start_lottery());
-    let mut asked = JoinSet::new();
-    for n in 0..many(200) {
+    let ask = |n| {
         let (shop, lottery) = (shop.clone(), lottery.clone());
-        asked.spawn(async move {
-            let (sku, buyer) = (format!("none-{n}"), format!("b{n}"));
-            let order = shop.order(&sku, &format!("o{n}"), &buyer, 1).await;
+        async move {
+            let buyer = format!("b{n}");
+            let order = shop.order(&format!("none-{n}"), &format!("o{n}"), &buyer, 1).await;
             order.refuses(404, "no_such_sale");
-            for (day, code) in [("1970-01-01", "lottery_closed"), ("9999-01-01", "")] {
-                let refused = lottery.enter(day, &buyer).await;
-                assert!((400..500).contains(&refused.status), "{refused:?}");
-                assert!(refused.text.contains(code), "{refused:?}");
-            }
-        });
-        // A look that is late becomes a turn, whose lock leaves its last fence.
-        if n % 20 == 19 {
-            while let Some(answered) = asked.join_next().await {
-                answered.expect("no panic");
-            }
+            lottery.enter("1970-01-01", &buyer).await.refuses(410, "lottery_closed");
+            lottery.enter("9999-01-01", &buyer).await.refuses(422, "invalid_input");
         }
+    };
+    // A look that is late becomes a turn, whose lock leaves its last fence: so not all at once.
+    for round in 0..many(10) {
+        at_once((0..20).map(|n| ask(20 * round + n))).await;
     }
-    asked.join_all().await;
     assert_eq!(stack.redis().dump(), []);
-}
-
-/// They are refused without a turn of the lock.
-#[tokio::test]
-async fn orders_that_cannot_succeed_keep_nobody_from_buying() {
-    let stack = Stack::start();
-    let shop = stack.caller();
-    shop.open("gone", 1, 1).await.answers(201);
-    shop.order("gone", "first", "first", 1).await.answers(201);
-    shop.open("42", 1_000_000, 1).await.answers(201);
-    shop.open("other", 1_000_000, 1).await.answers(201);
-    let mut attack = JoinSet::new();
-    for n in 0..many(600) {
-        let shop = shop.clone();
-        attack.spawn(async move {
-            // One order of what is sold out, and one for more than a buyer may have.
-            let (id, buyer) = (format!("a{n}"), format!("a{n}"));
-            for (sku, quantity) in [("gone", 1), ("42", 2)] {
-                let refused = shop.order(sku, &id, &buyer, quantity).await;
-                assert!(matches!(refused.status, 409 | 503), "{refused:?}");
-            }
-        });
-    }
-    let mut took = Vec::new();
-    for n in 0.. {
-        if attack.is_empty() {
-            break;
-        }
-        for sku in ["42", "other"] {
-            let began = Instant::now();
-            let bought = shop.order(sku, &format!("h{n}"), &format!("h{n}"), 1).await;
-            bought.answers(201);
-            took.push(began.elapsed());
-        }
-        while let Some(attacked) = attack.try_join_next() {
-            attacked.expect("no panic");
-        }
-    }
-    took.sort();
-    println!(
-        "{} orders beside, median {:.1?}, longest {:.1?}",
-        took.len(),
-        took[took.len() / 2],
-        took[took.len() - 1]
-    );
 }
 
 /// The order leaves the line with its buyer, so nothing is sold to nobody.
@@ -101,14 +46,10 @@ async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
     shop.open("42", 1_000, 1).await.answers(201);
     let mut redis = stack.redis();
     redis.run::<()>("SET sale:{42}:lock another PX 3600000");
-    let first = tokio::spawn({
-        let shop = shop.clone();
-        async move { shop.order("42", "first", "first", 1).await }
-    });
-    until("it waits for the lock", || {
-        let waits = |line: &Value| line["event"] == "contended";
-        let waits = stack.logged().iter().any(waits);
-        async move { waits }
+    let [sku, id] = ["42", "first"].map(str::to_owned);
+    let first = tokio::spawn(shop.clone().orders(sku, id.clone(), id, 1));
+    until("it waits for the lock", || async {
+        stack.logged().iter().any(|line| line["event"] == "contended")
     })
     .await;
     let mut ordered = Vec::new();
@@ -125,50 +66,6 @@ async fn an_order_whose_buyer_hangs_up_before_its_turn_begins_is_not_placed() {
     assert_eq!(placed, ["first", "last"]);
 }
 
-/// Ten buyers hang up as fast as they can.
-#[tokio::test]
-async fn buyers_who_hang_up_keep_no_honest_one_waiting() {
-    let stack = Stack::start();
-    let shop = stack.caller();
-    shop.open("42", 1_000_000, 1).await.answers(201);
-    let mut attack = JoinSet::new();
-    let hung_up = Arc::new(AtomicU64::new(0));
-    for customer in 0..10 {
-        let (shop, hung_up) = (shop.clone(), hung_up.clone());
-        attack.spawn(async move {
-            for n in 0.. {
-                let id = format!("a{customer}-{n}");
-                let order = shop.order_to_hang_up("42", &id).await;
-                // Long enough for the order to get in line.
-                tokio::time::sleep(Duration::from_millis(3)).await;
-                drop(order);
-                hung_up.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-    }
-    let mut took = Vec::new();
-    let (honest, mut refusals) = (many(10), 0);
-    for n in 0..honest {
-        let began = Instant::now();
-        // An order that is refused is sent again, as the Worker's answer asks, and as a machine
-        // under attack may need.
-        while !shop.is_placed("42", &format!("h{n}")).await {
-            refusals += 1;
-        }
-        took.push(began.elapsed());
-    }
-    drop(attack);
-    let placed: u32 = stack.redis().run("HLEN sale:{42}:orders");
-    took.sort();
-    println!(
-        "{} orders, refused {refusals} times, beside {hung_up:?} that were hung up on, of which {} were placed: median {:.1?}, longest {:.1?}",
-        took.len(),
-        placed.saturating_sub(honest),
-        took[took.len() / 2],
-        took[took.len() - 1]
-    );
-}
-
 /// Another program holds the lock of that sku, so its turn does not come.
 #[tokio::test]
 async fn orders_of_a_sku_whose_turn_does_not_come_hold_up_no_other_sku() {
@@ -176,16 +73,11 @@ async fn orders_of_a_sku_whose_turn_does_not_come_hold_up_no_other_sku() {
     let shop = stack.caller();
     shop.open("42", 1_000, 1).await.answers(201);
     shop.open("other", 1_000, 1).await.answers(201);
-    stack
-        .redis()
-        .run::<()>("SET sale:{42}:lock another PX 3600000");
+    stack.redis().run::<()>("SET sale:{42}:lock another PX 3600000");
     let mut orders = JoinSet::new();
     for n in 0..700 {
-        let shop = shop.clone();
-        orders.spawn(async move {
-            let id = format!("o{n}");
-            shop.order("42", &id, &id, 1).await
-        });
+        let id = format!("o{n}");
+        orders.spawn(shop.clone().orders("42".to_owned(), id.clone(), id, 1));
     }
     let mut beside = 0;
     while let Some(answer) = orders.join_next().await {
@@ -209,9 +101,7 @@ async fn a_body_is_read_after_the_route_and_the_credential() {
         ("PUT", "/sales/42", 401),
         ("GET", "/sales/42", 404),
     ] {
-        let mut stream = TcpStream::connect(shop.address())
-            .await
-            .expect("a connection");
+        let mut stream = TcpStream::connect(shop.address()).await.expect("a connection");
         // Most of the body is never sent.
         let head =
             format!("{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n{{");
@@ -220,11 +110,7 @@ async fn a_body_is_read_after_the_route_and_the_credential() {
         let read = stream.read_exact(&mut first);
         let read = tokio::time::timeout(Duration::from_secs(20), read).await;
         read.expect("an answer before the body").expect("an answer");
-        assert_eq!(
-            first,
-            *format!("HTTP/1.1 {status}").as_bytes(),
-            "{method} {path}"
-        );
+        assert_eq!(first, *format!("HTTP/1.1 {status}").as_bytes(), "{method} {path}");
     }
 }
 

@@ -2,32 +2,28 @@
 
 mod attack;
 mod hang_up;
-mod hostile;
 
 use serde_json::json;
 
 use crate::observe::TAKEN;
 use crate::support::caller::{Answer, Caller};
-use crate::support::meddler::Mischief;
+use crate::support::meddler::{Mischief, RENEWALS};
 use crate::support::{Stack, until};
 
 impl Caller {
     pub(crate) async fn acquire(&self, name: &str, ttl_ms: u64, wait_ms: u64) -> Answer {
         let body = json!({"ttl_ms": ttl_ms, "wait_ms": wait_ms}).to_string();
-        self.locks("POST", &format!("/locks/{name}/acquire"), &body)
-            .await
+        self.locks("POST", &format!("/locks/{name}/acquire"), &body).await
     }
 
     pub(crate) async fn renew(&self, name: &str, token: &str, ttl_ms: u64) -> Answer {
         let body = json!({"token": token, "ttl_ms": ttl_ms}).to_string();
-        self.locks("POST", &format!("/locks/{name}/renew"), &body)
-            .await
+        self.locks("POST", &format!("/locks/{name}/renew"), &body).await
     }
 
     pub(crate) async fn release(&self, name: &str, token: &str) -> Answer {
         let body = json!({"token": token}).to_string();
-        self.locks("POST", &format!("/locks/{name}/release"), &body)
-            .await
+        self.locks("POST", &format!("/locks/{name}/release"), &body).await
     }
 
     pub(crate) async fn inspect(&self, name: &str) -> Answer {
@@ -43,121 +39,55 @@ pub(crate) fn token(taken: &Answer) -> String {
 async fn a_lock_is_taken_shown_renewed_and_given_back() {
     let stack = Stack::locks();
     let caller = stack.caller();
+    let left = |answer: &Answer, from, to| {
+        let left = answer.number("remaining_ms");
+        assert!((from..=to).contains(&left), "{answer:?}");
+    };
     let free = caller.inspect("job").await.answers(200);
-    assert_eq!(
-        free.json,
-        json!({"name": "job", "held": false, "remaining_ms": null, "fence": null})
-    );
+    let of_free = json!({"name": "job", "held": false, "remaining_ms": null, "fence": null});
+    assert_eq!(free.json, of_free);
 
-    let taken = caller.acquire("job", 5_000, 0).await.answers(201);
-    assert_eq!(taken.json["name"], "job");
-    assert!(
-        (1..=5_000).contains(&taken.number("remaining_ms")),
-        "{taken:?}"
-    );
-    let shown = caller.inspect("job").await.answers(200);
-    assert_eq!(
-        (&shown.json["held"], shown.number("fence")),
-        (&json!(true), taken.number("fence"))
-    );
-    assert!(
-        (1..=5_000).contains(&shown.number("remaining_ms")),
-        "{shown:?}"
-    );
-
-    let renewed = caller
-        .renew("job", &token(&taken), 60_000)
-        .await
-        .answers(200);
-    assert!(
-        (10_001..=60_000).contains(&renewed.number("remaining_ms")),
-        "{renewed:?}"
-    );
-    assert!(caller.inspect("job").await.number("remaining_ms") > 10_000);
-
-    caller.release("job", &token(&taken)).await.answers(200);
-    assert_eq!(caller.inspect("job").await.json["held"], false);
-    let next = caller.acquire("job", 5_000, 0).await.answers(201);
-    assert!(next.number("fence") > taken.number("fence"));
-}
-
-#[tokio::test]
-async fn a_renewal_that_is_told_no_ttl_gives_what_the_lock_was_taken_for() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
     let taken = caller.acquire("job", 60_000, 0).await.answers(201);
-    let body = json!({ "token": token(&taken) }).to_string();
-    let renewed = caller.locks("POST", "/locks/job/renew", &body).await;
-    let renewed = renewed.answers(200);
-    assert!(
-        (50_000..=60_000).contains(&renewed.number("remaining_ms")),
-        "{renewed:?}"
-    );
-    assert_eq!(renewed.number("fence"), taken.number("fence"));
-    assert!(caller.inspect("job").await.number("remaining_ms") > 50_000);
-}
-
-#[tokio::test]
-async fn a_lock_that_is_held_is_refused_with_what_it_has_left() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
-    caller.acquire("job", 60_000, 0).await.answers(201);
+    assert_eq!(taken.json["name"], "job");
+    left(&taken, 1, 60_000);
+    let mine = token(&taken);
+    let shown = caller.inspect("job").await.answers(200);
+    assert_eq!((&shown.json["held"], shown.number("fence")), (&json!(true), taken.number("fence")));
+    left(&shown, 1, 60_000);
     for wait_ms in [0, 100] {
-        let refused = caller.acquire("job", 60_000, wait_ms).await;
-        let refused = refused.refuses(409, "lock_held").says_when_to_retry();
-        assert!(
-            (1..=60_000).contains(&refused.number("remaining_ms")),
-            "{refused:?}"
-        );
+        let refused = caller.acquire("job", 60_000, wait_ms).await.refuses(409, "lock_held");
+        left(&refused, 1, 60_000);
+        // Only its holder is shown a token.
+        assert!(!format!("{shown:?}, {refused:?}").contains(&mine));
+        refused.says_when_to_retry();
     }
-}
 
-#[tokio::test]
-async fn a_waiter_gets_the_lock_when_it_is_given_back() {
-    let mut stack = Stack::locks();
-    let (holder, waiter) = (stack.caller(), stack.start_worker());
-    let taken = holder.acquire("job", 60_000, 0).await.answers(201);
-    let waiting = tokio::spawn(async move { waiter.acquire("job", 60_000, 20_000).await });
-    // The waiter asks once in vain, and then the lock is given back.
-    let mut redis = stack.redis();
-    let before = redis.scripts_run();
-    until("the waiter asks", || {
-        let asked = redis.scripts_run() > before;
-        async move { asked }
-    })
-    .await;
-    holder.release("job", &token(&taken)).await.answers(200);
-    let next = waiting.await.expect("no panic").answers(201);
+    // If a renewal says no ttl, it is that of the acquisition.
+    let body = json!({ "token": mine }).to_string();
+    let renewed = caller.locks("POST", "/locks/job/renew", &body).await.answers(200);
+    left(&renewed, 50_000, 60_000);
+    assert_eq!(renewed.number("fence"), taken.number("fence"));
+    let renewed = caller.renew("job", &mine, 600_000).await.answers(200);
+    left(&renewed, 60_001, 600_000);
+    left(&caller.inspect("job").await, 60_001, 600_000);
+
+    caller.release("job", &mine).await.answers(200);
+    assert_eq!(caller.inspect("job").await.json["held"], false);
+    // Unless an acquisition says otherwise, it is for 10 s, and waits for nobody.
+    let next = caller.locks("POST", "/locks/job/acquire", "").await.answers(201);
+    left(&next, 5_000, 10_000);
     assert!(next.number("fence") > taken.number("fence"));
+    caller.locks("POST", "/locks/job/acquire", "{}").await.refuses(409, "lock_held");
 }
 
 #[tokio::test]
 async fn a_token_whose_time_is_over_is_of_no_use() {
     let stack = Stack::locks();
     let caller = stack.caller();
-    let stale = token(&caller.acquire("job", 1_000, 0).await.answers(201));
-    until("the lock runs out", || async {
-        caller.inspect("job").await.json["held"] == false
-    })
-    .await;
-    caller
-        .renew("job", &stale, 1_000)
-        .await
-        .refuses(409, "lock_lost");
-    caller
-        .release("job", &stale)
-        .await
-        .refuses(409, "lock_lost");
-
-    let next = token(&caller.acquire("job", 60_000, 0).await.answers(201));
-    caller
-        .renew("job", &stale, 1_000)
-        .await
-        .refuses(409, "lock_lost");
-    caller
-        .release("job", &stale)
-        .await
-        .refuses(409, "lock_lost");
+    let stale = token(&caller.acquire("job", 300, 0).await.answers(201));
+    let next = token(&caller.acquire("job", 60_000, 20_000).await.answers(201));
+    caller.renew("job", &stale, 1_000).await.refuses(409, "lock_lost");
+    caller.release("job", &stale).await.refuses(409, "lock_lost");
     caller.renew("job", &next, 60_000).await.answers(200);
     caller.release("job", &next).await.answers(200);
     caller.release("job", &next).await.refuses(409, "lock_lost");
@@ -168,32 +98,13 @@ async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
     let mut stack = Stack::locks();
     let caller = stack.caller();
     let taken = caller.acquire("job", 60_000, 0).await.answers(201);
-    let (_, meddled) = stack.start_meddled(Mischief::LoseRenewal).await;
+    let (_, meddled) = stack.start_meddled(RENEWALS, Mischief::LoseReply).await;
     let answer = meddled.renew("job", &token(&taken), 60_000).await;
     answer.refuses(503, "outcome_unknown").says_when_to_retry();
     // If the Worker had given the lock back after its answer, it would have sent that before this
     // request.
     meddled.inspect("job").await.answers(200);
-    caller
-        .renew("job", &token(&taken), 60_000)
-        .await
-        .answers(200);
-}
-
-#[tokio::test]
-async fn a_lock_is_taken_for_10_s_without_waiting_unless_said_otherwise() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
-    let taken = caller
-        .locks("POST", "/locks/job/acquire", "")
-        .await
-        .answers(201);
-    assert!(
-        (5_000..=10_000).contains(&taken.number("remaining_ms")),
-        "{taken:?}"
-    );
-    let refused = caller.locks("POST", "/locks/job/acquire", "{}").await;
-    refused.refuses(409, "lock_held");
+    caller.renew("job", &token(&taken), 60_000).await.answers(200);
 }
 
 #[tokio::test]
@@ -222,55 +133,6 @@ async fn a_name_is_any_text_and_reaches_no_key_but_its_lock() {
 }
 
 #[tokio::test]
-async fn of_many_that_ask_at_once_one_gets_the_lock() {
-    let mut stack = Stack::locks();
-    let workers = [stack.caller(), stack.start_worker()];
-    let asking: Vec<_> = workers
-        .iter()
-        .cycle()
-        .take(10)
-        .cloned()
-        .map(|caller| tokio::spawn(async move { caller.acquire("job", 60_000, 0).await }))
-        .collect();
-    let mut taken = 0;
-    for asked in asking {
-        let answer = asked.await.expect("no panic");
-        taken += usize::from(answer.status == 201);
-        assert!([201, 409].contains(&answer.status), "{answer:?}");
-    }
-    assert_eq!(taken, 1);
-}
-
-#[tokio::test]
-async fn a_lock_is_free_again_when_its_holder_stays_silent() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
-    let first = caller.acquire("job", 300, 0).await.answers(201);
-    let next = caller.acquire("job", 300, 20_000).await.answers(201);
-    assert!(next.number("fence") > first.number("fence"));
-    assert!(next.number("remaining_ms") <= 300);
-}
-
-#[tokio::test]
-async fn nobody_but_its_holder_is_shown_a_locks_token() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
-    let taken = caller
-        .locks("POST", "/locks/a/acquire", "")
-        .await
-        .answers(201);
-    let token = taken.json["token"].as_str().expect("a token");
-    let shown = caller.locks("GET", "/locks/a", "").await.answers(200);
-    let refused = caller
-        .locks("POST", "/locks/a/acquire", "")
-        .await
-        .answers(409);
-    for answer in [shown, refused] {
-        assert!(!format!("{answer:?}").contains(token), "{answer:?}");
-    }
-}
-
-#[tokio::test]
 async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
     let stack = Stack::locks();
     let caller = stack.caller();
@@ -295,15 +157,9 @@ async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
         logged.retain(|line| line["lock"] == name);
         logged
     };
-    until("it is logged", || {
-        let all = events().len() >= 5;
-        async move { all }
-    })
-    .await;
-    let codes: Vec<_> = events()
-        .iter()
-        .map(|line| line["event"].as_str().expect("a code").to_owned())
-        .collect();
+    until("it is logged", || async { events().len() >= 5 }).await;
+    let codes: Vec<_> =
+        events().iter().map(|line| line["event"].as_str().expect("a code").to_owned()).collect();
     let told = ["acquired", "contended", "gave_up", "renewed", "released"];
     assert_eq!(codes, told);
     for line in events() {
@@ -312,64 +168,9 @@ async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
         assert!(numbers.all(|(_, value)| value.is_number()), "{line}");
     }
     let log = stack.workers[0].log();
-    for secret in [
-        token.as_str(),
-        stack.bridge.token(),
-        stack.config.locks_token(),
-    ] {
+    for secret in [token.as_str(), stack.bridge.token(), stack.config.locks_token()] {
         assert!(!log.contains(secret), "a secret in {log}");
     }
-}
-
-const ROUTES: [(&str, &str, &str); 4] = [
-    ("POST", "/locks/a/acquire", ""),
-    (
-        "POST",
-        "/locks/a/renew",
-        r#"{"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#,
-    ),
-    (
-        "POST",
-        "/locks/a/release",
-        r#"{"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#,
-    ),
-    ("GET", "/locks/a", ""),
-];
-
-#[tokio::test]
-async fn only_who_has_the_credential_may_use_locks() {
-    let stack = Stack::locks();
-    let (caller, bridge) = (stack.caller(), stack.bridge.token());
-    for (method, path, body) in ROUTES {
-        for bearer in [None, Some(""), Some("wrong"), Some(bridge)] {
-            let answer = caller.send(method, path, bearer, body).await;
-            let answer = answer.refuses(401, "unauthorized");
-            assert_eq!(answer.header("www-authenticate"), "Bearer");
-        }
-    }
-    assert_eq!(stack.redis().dump(), []);
-}
-
-#[tokio::test]
-async fn a_credential_that_is_missing_could_be_guessed_or_is_the_bridges_opens_nothing() {
-    let mut stack = Stack::locks();
-    let of_bridge = stack.bridge.token().to_owned();
-    for (credential, status, code) in [
-        ("", 403, "closed"),
-        ("0123456789abcde", 500, "not_configured"),
-        (&of_bridge, 500, "not_configured"),
-    ] {
-        stack.config = stack.config.clone().bind("LOCKS_CREDENTIAL", credential);
-        let caller = stack.start_worker();
-        for (method, path, body) in ROUTES {
-            let refused = caller.send(method, path, Some(credential), body).await;
-            refused.refuses(status, code);
-        }
-    }
-    for worker in &stack.workers {
-        assert!(!worker.log().contains(&of_bridge), "{}", worker.log());
-    }
-    assert_eq!(stack.redis().dump(), []);
 }
 
 #[tokio::test]

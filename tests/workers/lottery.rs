@@ -8,8 +8,8 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::support::caller::Answer;
-use crate::support::meddler::Mischief;
-use crate::support::{Redis, Stack, now_ms, until};
+use crate::support::meddler::{COMMITS, Mischief, Of};
+use crate::support::{Redis, Stack, at_once, now_ms, until};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: u64 = 7 * DAY_MS;
@@ -23,10 +23,7 @@ pub(crate) struct Lottery {
 impl Lottery {
     fn on(ms: u64) -> Self {
         let at = DateTime::from_timestamp_millis(ms.cast_signed()).expect("before 262000");
-        Self {
-            id: at.date_naive().to_string(),
-            noon_ms: ms - ms % DAY_MS + DAY_MS / 2,
-        }
+        Self { id: at.date_naive().to_string(), noon_ms: ms - ms % DAY_MS + DAY_MS / 2 }
     }
 
     /// A lottery that is open for half a day at least, whatever the time is.
@@ -53,25 +50,18 @@ async fn outcomes(stack: &Stack, tried: usize) -> Vec<Value> {
         logged.retain(|line| line["event"] == "draw");
         logged
     };
-    until("all draws are logged", || {
-        let all = draws().len() == tried;
-        async move { all }
-    })
-    .await;
+    until("all draws are logged", || async { draws().len() == tried }).await;
     draws()
 }
 
 fn count(draws: &[Value], outcome: &str) -> usize {
-    let of_it = draws.iter().filter(|draw| draw["outcome"] == outcome);
-    of_it.count()
+    draws.iter().filter(|draw| draw["outcome"] == outcome).count()
 }
 
 fn winners(shown: &Answer) -> BTreeSet<String> {
     let winners = shown.json["winners"].as_array().expect("winners");
-    let names: BTreeSet<_> = winners
-        .iter()
-        .map(|name| name.as_str().expect("a name").to_owned())
-        .collect();
+    let names: BTreeSet<_> =
+        winners.iter().map(|name| name.as_str().expect("a name").to_owned()).collect();
     assert_eq!(names.len(), winners.len(), "somebody won twice: {shown:?}");
     names
 }
@@ -86,16 +76,11 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
     let before = redis.scripts_run();
 
     let noon_ms = lottery.noon_ms;
-    let firing: Vec<_> = workers
-        .iter()
-        .cycle()
-        .take(40)
-        .cloned()
-        .map(|worker| tokio::spawn(async move { worker.fire(noon_ms).await }))
-        .collect();
-    for fired in firing {
-        fired.await.expect("no panic");
-    }
+    let fire = |n: usize| {
+        let worker = workers[n % 2].clone();
+        async move { worker.fire(noon_ms).await }
+    };
+    at_once((0..40).map(fire)).await;
 
     let draws = outcomes(&stack, 40).await;
     let late = count(&draws, "drawn_before");
@@ -130,23 +115,19 @@ async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once
 #[tokio::test]
 async fn a_draw_that_died_half_way_is_drawn_by_another_and_does_not_come_late() {
     // Once while it reads the winners, and once while it records them.
-    for mischief in [Mischief::HoldAny("LINDEX"), Mischief::Hold] {
-        dies_half_way(mischief).await;
+    for of in ["\"LINDEX\"", COMMITS] {
+        dies_half_way(of).await;
     }
 }
 
-async fn dies_half_way(mischief: Mischief) {
+async fn dies_half_way(of: Of) {
     let mut stack = Stack::lottery();
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
-    let (meddler, dying) = stack.start_meddled(mischief).await;
+    let (meddler, dying) = stack.start_meddled(of, Mischief::Hold).await;
     let noon_ms = lottery.noon_ms;
     let firing = tokio::spawn(async move { dying.fire(noon_ms).await });
-    until("it dies", || {
-        let held = meddler.held() > 0;
-        async move { held }
-    })
-    .await;
+    until("it dies", || async { meddler.held() > 0 }).await;
     firing.abort();
     stack.workers.last_mut().expect("the dying one").kill();
 
@@ -176,7 +157,7 @@ async fn dies_half_way(mischief: Mischief) {
     assert_eq!(winners(&shown).len(), 10);
     assert!(shown.number("fence") > dead, "{shown:?}");
 
-    assert!(!meddler.deliver().await.is_empty());
+    assert!(meddler.deliver().await > 0);
     assert_eq!(lottery.shown(&stack).await.text, shown.text);
 }
 
@@ -185,12 +166,10 @@ async fn a_draw_whose_outcome_got_lost_is_not_drawn_again() {
     let mut stack = Stack::lottery();
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
-    let (_, meddled) = stack.start_meddled(Mischief::LoseReply).await;
+    let (_, meddled) = stack.start_meddled(COMMITS, Mischief::LoseReply).await;
     meddled.fire(lottery.noon_ms).await;
-    until("it says that it does not know", || {
-        let logged = stack.logged();
-        let unknown = logged.iter().any(|line| line["code"] == "outcome_unknown");
-        async move { unknown }
+    until("it says that it does not know", || async {
+        stack.logged().iter().any(|line| line["code"] == "outcome_unknown")
     })
     .await;
     let shown = lottery.shown(&stack).await;
@@ -200,19 +179,6 @@ async fn a_draw_whose_outcome_got_lost_is_not_drawn_again() {
     let draws = outcomes(&stack, 1).await;
     assert_eq!(count(&draws, "drawn_before"), 1, "{draws:?}");
     assert_eq!(lottery.shown(&stack).await.text, shown.text);
-}
-
-#[tokio::test]
-async fn of_ten_or_fewer_entrants_all_win() {
-    let stack = Stack::lottery();
-    for (days, entrants) in [(1, 0), (2, 1), (3, 10)] {
-        let lottery = Lottery::on(now_ms() + days * DAY_MS);
-        lottery.enter(&stack, entrants).await;
-        stack.caller().fire(lottery.noon_ms).await;
-        let shown = lottery.shown(&stack).await;
-        let all = (0..entrants).map(|n| format!("entrant{n}")).collect();
-        assert_eq!(winners(&shown), all);
-    }
 }
 
 #[tokio::test]
@@ -247,12 +213,9 @@ async fn a_million_take_part_and_not_one_more() {
 
     let coming = (0..40).map(|n| {
         let (worker, id) = (workers[n % 2].clone(), lottery.id.clone());
-        tokio::spawn(async move { worker.enter(&id, &format!("late{n}")).await })
+        async move { worker.enter(&id, &format!("late{n}")).await.status }
     });
-    let mut statuses = Vec::new();
-    for came in coming.collect::<Vec<_>>() {
-        statuses.push(came.await.expect("no panic").status);
-    }
+    let statuses = at_once(coming).await;
     let let_in = statuses.iter().filter(|status| **status == 201).count();
     assert_eq!(let_in, 1, "{statuses:?}");
     // Each is told the same when it asks again.
@@ -302,7 +265,7 @@ impl Redis {
 }
 
 #[tokio::test]
-async fn nobody_enters_behind_the_draw_or_long_before_it() {
+async fn nobody_enters_behind_the_draw() {
     let stack = Stack::lottery();
     let (caller, lottery) = (stack.caller(), Lottery::tomorrow());
     let ticket = caller.enter(&lottery.id, "ann").await.answers(201);
@@ -311,13 +274,6 @@ async fn nobody_enters_behind_the_draw_or_long_before_it() {
     late.refuses(410, "lottery_closed");
     let again = caller.enter(&lottery.id, "ann").await.answers(200);
     assert_eq!(again.text, ticket.text);
-
-    let yesterday = Lottery::on(now_ms() - DAY_MS);
-    let answer = caller.enter(&yesterday.id, "ann").await;
-    answer.refuses(410, "lottery_closed");
-    let far = Lottery::on(now_ms() + 33 * DAY_MS);
-    let answer = caller.enter(&far.id, "ann").await;
-    assert_eq!(answer.refuses(422, "invalid_input").json["field"], "id");
 }
 
 #[tokio::test]
@@ -350,10 +306,7 @@ async fn a_lottery_is_forgotten_a_week_after_its_draw() {
 async fn records_of_a_lottery_that_are_not_ours_are_an_error_and_stay() {
     let stack = Stack::lottery();
     let (caller, lottery, mut redis) = (stack.caller(), Lottery::tomorrow(), stack.redis());
-    for (kind, code) in [
-        ("drawn fence 1", "corrupt_record"),
-        ("entrants a b", "command_failed"),
-    ] {
+    for (kind, code) in [("drawn fence 1", "corrupt_record"), ("entrants a b", "command_failed")] {
         redis.run::<()>("FLUSHALL");
         redis.run::<()>(&format!("HSET lottery:{{{}}}:{kind}", lottery.id));
         let before = redis.records();

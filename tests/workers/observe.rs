@@ -3,10 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::support::caller::Answer;
-use crate::support::meddler::Mischief;
 use crate::support::{Stack, until};
 
 impl Answer {
@@ -19,12 +16,10 @@ impl Answer {
             .map(|metric| {
                 let (name, parameter) = metric.split_once(';').expect("a parameter");
                 let (kind, value) = parameter.split_once('=').expect("a value");
+                let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
                 let is_value = match kind {
                     "dur" => value.parse::<f64>().is_ok_and(|ms| ms >= 0.0),
-                    "desc" => value
-                        .trim_matches('"')
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+                    "desc" => value.trim_matches('"').bytes().all(is_word),
                     _ => false,
                 };
                 assert!(is_value, "{metric} in {self:?}");
@@ -44,62 +39,29 @@ impl Answer {
 }
 
 pub(crate) const TAKEN: [&str; 2] = ["lock-requests", "lock-wait"];
-const HELD: [&str; 3] = ["lock-hold", "lock-requests", "lock-wait"];
+pub(crate) const HELD: [&str; 3] = ["lock-hold", "lock-requests", "lock-wait"];
 
 #[tokio::test]
-async fn an_answer_says_what_its_lock_cost() {
+async fn an_answer_says_what_its_lock_cost_and_the_log_what_comes_behind_it() {
     let stack = Stack::start();
     let caller = stack.caller();
-    caller
-        .open("42", 2, 1)
-        .await
-        .answers(201)
-        .tells("released", &HELD);
+    caller.open("42", 2, 1).await.answers(201).tells("released", &HELD);
+    // If nothing is written, the lock is given back after the answer.
+    caller.open("42", 3, 1).await.refuses(409, "sale_exists").tells("acquired", &TAKEN);
+    until("its release is logged", || async {
+        let lines = stack.logged().into_iter();
+        lines.filter(|line| line["event"] == "released").count() == 2
+    })
+    .await;
     let sold = caller.order("42", "o1", "ann", 1).await.answers(201);
     let sold = sold.tells("released", &HELD);
     assert_eq!(sold.timing()["lock-requests"], "1");
-    // If nothing is written, the lock is given back after the answer.
-    let again = caller.open("42", 3, 1).await;
-    let again = again.refuses(409, "sale_exists");
-    again.tells("acquired", &TAKEN);
-    stack.until_released("42").await;
     // A refusal needs no lock, unless it waits behind orders that do.
     let refused = caller.order("43", "o2", "ann", 1).await.answers(404);
     assert!(refused.timing().is_empty(), "{refused:?}");
     let sale = caller.sale("42").await.answers(200);
     assert!(sale.timing().is_empty(), "{sale:?}");
 
-    stack
-        .redis()
-        .run::<()>("SET sale:{42}:lock another PX 60000");
-    let held = caller.order("42", "o3", "bob", 1).await.answers(503);
-    held.tells("gave_up", &[]);
-}
-
-#[tokio::test]
-async fn an_answer_says_that_its_lock_was_lost() {
-    let mut stack = Stack::start();
-    stack.caller().open("42", 1, 1).await.answers(201);
-    let (_, meddled) = stack
-        .start_meddled(Mischief::ExpireLock("sale:{42}:lock"))
-        .await;
-    let answer = meddled.order("42", "o1", "ann", 1).await;
-    answer.refuses(503, "lock_lost").tells("lost", &HELD);
-}
-
-#[tokio::test]
-async fn what_is_given_back_behind_the_answer_is_logged_too() {
-    let stack = Stack::start();
-    let caller = stack.caller();
-    caller.open("42", 1, 1).await.answers(201);
-    let again = caller.open("42", 2, 1).await;
-    again.refuses(409, "sale_exists");
-    until("its release is logged", || {
-        let logged = stack.logged();
-        let is_there =
-            |line: &Value| line["event"] == "released" && line["lock"] == "sale:{42}:lock";
-        let released = logged.iter().filter(|line| is_there(line)).count();
-        async move { released == 2 }
-    })
-    .await;
+    stack.redis().run::<()>("SET sale:{42}:lock another PX 60000");
+    caller.order("42", "o3", "bob", 1).await.answers(503).tells("gave_up", &[]);
 }

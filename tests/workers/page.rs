@@ -53,9 +53,7 @@ async fn the_page_is_a_page_with_a_policy_of_its_own() {
     };
     let (policy, page) = ask().await;
     assert!(page.starts_with("<!doctype html>"), "{page}");
-    let nonce = policy
-        .split('\'')
-        .find_map(|word| word.strip_prefix("nonce-"));
+    let nonce = policy.split('\'').find_map(|word| word.strip_prefix("nonce-"));
     assert!(page.contains(nonce.expect("a nonce")), "{policy}");
     assert_ne!(ask().await.0, policy, "the nonce is another each time");
     assert_eq!(stack.redis().scripts_run(), 0);
@@ -92,10 +90,9 @@ async fn all_see_the_lock_of_a_sale_without_its_token_at_a_request_a_second() {
 /// The label is stored as docs/protocol.md says.
 #[tokio::test]
 async fn a_holder_is_shown_by_the_label_of_an_instance_and_by_no_other() {
-    for (label, shown) in [
-        ("isolate%200abc", Value::from("isolate 0abc")),
-        ("db-7.internal", Value::Null),
-    ] {
+    for (label, shown) in
+        [("isolate%200abc", Value::from("isolate 0abc")), ("db-7.internal", Value::Null)]
+    {
         let stack = Stack::start();
         let mut redis = stack.redis();
         redis.run::<()>("SET sale:{42}:lock s3cret PX 60000");

@@ -26,20 +26,8 @@ fn order(quantity: u64) -> Order {
 
 /// A sale with `remaining` left, for a buyer with `bought` and a limit of 3.
 fn found(remaining: u64, bought: u64) -> OrderNow {
-    let sale = Sale {
-        stock: 10,
-        remaining,
-        limit_per_buyer: 3,
-        ends_at_ms: NOW_MS + 1,
-    };
-    OrderNow {
-        at: SaleNow {
-            sale: Some(sale),
-            now_ms: NOW_MS,
-        },
-        sold: None,
-        bought,
-    }
+    let sale = Sale { stock: 10, remaining, limit_per_buyer: 3, ends_at_ms: NOW_MS + 1 };
+    OrderNow { at: SaleNow { sale: Some(sale), now_ms: NOW_MS }, sold: None, bought }
 }
 
 #[track_caller]
@@ -53,10 +41,7 @@ fn an_order_is_sold_down_to_the_last_unit_and_up_to_the_limit() {
     for (remaining, bought, quantity) in [(10, 0, 1), (3, 0, 3), (1, 2, 1), (10, 0, 3)] {
         let found = found(remaining, bought);
         let placement = place(&order(quantity), ONE_ITEM, &found, 7).unwrap();
-        let Placement::New {
-            sold, bought: has, ..
-        } = placement
-        else {
+        let Placement::New { sold, bought: has, .. } = placement else {
             panic!("it was sold before")
         };
         assert_eq!(sold.remaining, remaining - quantity);
@@ -94,13 +79,8 @@ fn an_order_is_refused_for_the_first_of_these_reasons() {
 
 #[test]
 fn what_was_sold_is_repeated_whatever_became_of_the_sale() {
-    let sold = Sold {
-        quantity: 2,
-        buyer: "ann".to_owned(),
-        fence: 1,
-        remaining: 0,
-        items: ONE_ITEM,
-    };
+    let sold =
+        Sold { quantity: 2, buyer: "ann".to_owned(), fence: 1, remaining: 0, items: ONE_ITEM };
     let mut found = found(0, 9);
     found.sold = Some(sold.clone());
     found.at.sale = None;
@@ -116,12 +96,7 @@ fn text(text: impl ToString) -> Reply {
 fn replies() -> [Reply; 4] {
     let terms = ["3", "3", "2", "9000"].map(text).to_vec();
     let time = ["1", "0"].map(text).to_vec();
-    [
-        Reply::Array(terms),
-        Reply::Array(time),
-        Reply::Nil,
-        Reply::Nil,
-    ]
+    [Reply::Array(terms), Reply::Array(time), Reply::Nil, Reply::Nil]
 }
 
 /// The outcomes of orders in one turn: a status, or a code.
@@ -136,10 +111,7 @@ fn in_one_turn(orders: &[(&str, &str, u64)]) -> Vec<String> {
         };
         let decision = Orders.decide(&placed, &replies(), &mut sales, 7);
         let (Decision::Write(_, outcome) | Decision::Leave(outcome)) = decision;
-        outcome.map_or_else(
-            |problem| problem.code.to_owned(),
-            |(_, status)| status.to_string(),
-        )
+        outcome.map_or_else(|problem| problem.code.to_owned(), |(_, status)| status.to_string())
     };
     orders.iter().map(decide).collect()
 }
@@ -156,15 +128,8 @@ fn an_order_sees_what_those_before_it_in_its_turn_have_bought() {
         ("o5", "cid", 1),
     ];
     let outcomes = in_one_turn(&orders);
-    let expected = [
-        "201",
-        "200",
-        "order_conflict",
-        "not_enough_left",
-        "limit_reached",
-        "201",
-        "sold_out",
-    ];
+    let expected =
+        ["201", "200", "order_conflict", "not_enough_left", "limit_reached", "201", "sold_out"];
     assert_eq!(outcomes, expected);
 }
 
@@ -194,10 +159,7 @@ fn every_key_of_a_sale_has_its_sku_as_hash_tag() {
 
 #[test]
 fn a_record_is_read_as_it_was_written() {
-    for (items, record) in [
-        (1, "2 ann 1700000000000000 7"),
-        (3, "2 ann 1700000000000000 7 3"),
-    ] {
+    for (items, record) in [(1, "2 ann 1700000000000000 7"), (3, "2 ann 1700000000000000 7 3")] {
         let sold = Sold {
             quantity: 2,
             buyer: "ann".to_owned(),
@@ -254,10 +216,7 @@ fn a_sale_is_there_as_a_whole_or_not_at_all() {
         Reply::Nil,
         text("5"),
     ] {
-        assert!(
-            SaleNow::parse(&[corrupt.clone(), time()]).is_err(),
-            "{corrupt:?}"
-        );
+        assert!(SaleNow::parse(&[corrupt.clone(), time()]).is_err(), "{corrupt:?}");
     }
     assert!(SaleNow::parse(&[]).is_err());
     assert!(OrderNow::parse(&[time()]).is_err());

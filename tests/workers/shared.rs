@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::support::meddler::Mischief;
-use crate::support::{Stack, until};
+use crate::support::meddler::{COMMITS, Mischief};
+use crate::support::{Stack, at_once, until};
 
 /// How many orders each shared turn had, by the Workers' logs.
 fn orders_of_turns(stack: &Stack) -> Vec<u64> {
@@ -21,16 +21,9 @@ async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
     let (shop, mut redis) = (stack.caller(), stack.redis());
     shop.open("42", 60, 1).await.answers(201);
     let before = redis.scripts_run();
-    let mut orders = JoinSet::new();
-    for n in 0..100 {
-        let shop = shop.clone();
-        orders.spawn(async move {
-            shop.order("42", &format!("o{n}"), &format!("b{n}"), 1)
-                .await
-        });
-    }
+    let order = |n| shop.clone().orders("42".to_owned(), format!("o{n}"), format!("b{n}"), 1);
     let mut left = BTreeSet::new();
-    for answer in orders.join_all().await {
+    for answer in at_once((0..100).map(order)).await {
         if answer.status == 201 {
             left.insert(answer.number("remaining"));
         } else {
@@ -41,11 +34,7 @@ async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
     // One request for each look, and two for each turn.
     let requests = redis.scripts_run() - before;
     assert!(requests < 60, "{requests} requests");
-    until("turns are logged", || {
-        let decided: u64 = orders_of_turns(&stack).iter().sum();
-        async move { decided >= 60 }
-    })
-    .await;
+    until("turns are logged", || async { orders_of_turns(&stack).iter().sum::<u64>() >= 60 }).await;
     let turns = orders_of_turns(&stack);
     assert!(turns.iter().any(|orders| *orders > 5), "{turns:?}");
 }
@@ -58,15 +47,11 @@ async fn each_is_answered_in_its_own_request_however_many_have_been_before() {
     let caller = stack.caller();
     caller.open("42", 1_000_000, 1).await.answers(201);
     for round in 0..16 {
-        let mut orders = JoinSet::new();
-        for n in 0..512 {
-            let shop = caller.clone();
-            orders.spawn(async move {
-                let id = format!("{round}-{n}");
-                shop.order("42", &id, &id, 1).await
-            });
-        }
-        for answer in orders.join_all().await {
+        let order = |n| {
+            let id = format!("{round}-{n}");
+            caller.clone().orders("42".to_owned(), id.clone(), id, 1)
+        };
+        for answer in at_once((0..512).map(order)).await {
             answer.answers(201);
         }
     }
@@ -113,7 +98,7 @@ async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request
     let mut stack = Stack::start();
     let mut redis = stack.redis();
     stack.caller().open("42", 2, 1).await.answers(201);
-    let (meddler, shop) = stack.start_meddled(Mischief::HoldReply).await;
+    let (meddler, shop) = stack.start_meddled(COMMITS, Mischief::HoldReply).await;
     let gone = shop.order_to_hang_up("42", "gone").await;
     until("it is placed", || {
         let placed: u64 = redis.run("HLEN sale:{42}:orders");
@@ -123,10 +108,8 @@ async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request
     drop(gone);
     shop.hears_what_came_before().await;
     let before = redis.scripts_run();
-    let behind = tokio::spawn({
-        let shop = shop.clone();
-        async move { shop.order("42", "behind", "behind", 1).await }
-    });
+    let [sku, id] = ["42", "behind"].map(str::to_owned);
+    let behind = tokio::spawn(shop.clone().orders(sku, id.clone(), id, 1));
     until("it is looked at", || {
         let looked_at = redis.scripts_run() > before;
         async move { looked_at }
@@ -135,8 +118,7 @@ async fn an_order_behind_one_that_hung_up_in_its_turn_goes_on_in_its_own_request
     shop.hears_what_came_before().await;
     redis.run::<()>("SET sale:{42}:lock another PX 3600000");
     meddler.open();
-    let answer = behind.await.expect("no panic");
-    answer.refuses(503, "lock_held");
+    behind.await.expect("no panic").refuses(503, "lock_held");
 }
 
 #[tokio::test]
@@ -151,12 +133,11 @@ async fn an_order_that_cannot_succeed_waits_for_nobody() {
     let before = redis.scripts_run();
     shop.order("42", "o1", "ann", 1).await.answers(200);
     redis.run::<()>("HSET sale:{42} ends_at_ms 1000");
-    let refused = shop.order("42", "o2", "bob", 1).await;
-    refused.refuses(410, "sale_over");
-    let refused = shop.order("44", "o2", "bob", 1).await;
-    refused.refuses(404, "no_such_sale");
-    let refused = shop.order("43", "o2", "bob", 1).await;
-    refused.refuses(409, "sold_out");
+    for (sku, status, code) in
+        [("42", 410, "sale_over"), ("44", 404, "no_such_sale"), ("43", 409, "sold_out")]
+    {
+        shop.order(sku, "o2", "bob", 1).await.refuses(status, code);
+    }
     // Each order looks. Where turns were taken lately, some wait for one at the same time. And two
     // requests are sent for what is remembered.
     assert!(redis.scripts_run() - before <= 4 + 4 + 2);
@@ -171,20 +152,17 @@ async fn a_late_customer_is_told_so_without_a_request_and_a_buyer_is_told_of_the
     shop.order("42", "o2", "bob", 1).await.answers(201);
     until("what is sold out is known", || async {
         let before = stack.redis().scripts_run();
-        let refused = shop.order("42", "o3", "cid", 1).await;
-        refused.refuses(409, "sold_out");
+        shop.order("42", "o3", "cid", 1).await.refuses(409, "sold_out");
         stack.redis().scripts_run() == before
     })
     .await;
     let before = redis.scripts_run();
     for n in 4..20 {
-        let refused = shop.order("42", &format!("o{n}"), "dan", 1).await;
-        refused.refuses(409, "sold_out");
+        shop.order("42", &format!("o{n}"), "dan", 1).await.refuses(409, "sold_out");
     }
     assert_eq!(redis.scripts_run(), before);
     shop.order("42", "o1", "ann", 1).await.answers(200);
-    let conflict = shop.order("42", "o2", "ann", 1).await;
-    conflict.refuses(409, "order_conflict");
+    shop.order("42", "o2", "ann", 1).await.refuses(409, "order_conflict");
     // Changes that somebody makes in Redis by hand are noticed soon.
     redis.run::<()>("HSET sale:{42} remaining 1");
     until("a unit that was given back is sold", || async {

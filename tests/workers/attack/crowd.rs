@@ -26,52 +26,29 @@ pub(crate) const COUNTED: Duration = Duration::from_millis(500);
 pub(crate) type Asked = fn(u64) -> (&'static str, String, String);
 
 /// Every route. `DAY` is that of tomorrow's lottery.
-const ROUTES: [(&str, Asked); 13] = [
+const ROUTES: [(&str, Asked); 14] = [
     ("the page", |_| ("GET", "/".to_owned(), String::new())),
-    ("a sale", |_| {
-        ("GET", "/sales/lamp".to_owned(), String::new())
+    ("a sale", |_| ("GET", "/sales/lamp".to_owned(), String::new())),
+    ("any sale", |n| ("GET", format!("/sales/s{n}"), String::new())),
+    ("a sale's lock", |_| ("GET", "/sales/lamp/lock".to_owned(), String::new())),
+    ("any sale's lock", |n| ("GET", format!("/sales/s{n}/lock"), String::new())),
+    ("an order", |n| ("POST", "/sales/lamp/orders".to_owned(), order(n, 1))),
+    // Of what is sold out, or of more than a buyer may have.
+    ("an order in vain", |n| match n % 2 {
+        0 => ("POST", "/sales/gone/orders".to_owned(), order(n, 1)),
+        _ => ("POST", "/sales/lamp/orders".to_owned(), order(n, 2)),
     }),
-    ("any sale", |n| {
-        ("GET", format!("/sales/s{n}"), String::new())
-    }),
-    ("a sale's lock", |_| {
-        ("GET", "/sales/lamp/lock".to_owned(), String::new())
-    }),
-    ("any sale's lock", |n| {
-        ("GET", format!("/sales/s{n}/lock"), String::new())
-    }),
-    ("an order", |n| {
-        ("POST", "/sales/lamp/orders".to_owned(), order(n))
-    }),
-    ("an order of any sale", |n| {
-        ("POST", format!("/sales/s{n}/orders"), order(n))
-    }),
-    ("a cart", |n| {
-        ("POST", "/orders".to_owned(), cart(n, ["lamp", "kettle"]))
-    }),
-    ("a cart of any sale", |n| {
-        (
-            "POST",
-            "/orders".to_owned(),
-            cart(n, ["lamp", &format!("s{n}")]),
-        )
-    }),
-    ("an entry", |n| {
-        ("POST", "/lottery/DAY/entrants".to_owned(), entry(n))
-    }),
-    ("entries of one", |_| {
-        ("POST", "/lottery/DAY/entrants".to_owned(), entry(0))
-    }),
-    ("a lottery", |_| {
-        ("GET", "/lottery/DAY".to_owned(), String::new())
-    }),
-    ("a sale that is opened", |n| {
-        ("PUT", format!("/sales/new{n}"), terms())
-    }),
+    ("an order of any sale", |n| ("POST", format!("/sales/s{n}/orders"), order(n, 1))),
+    ("a cart", |n| ("POST", "/orders".to_owned(), cart(n, ["lamp", "kettle"]))),
+    ("a cart of any sale", |n| ("POST", "/orders".to_owned(), cart(n, ["lamp", &format!("s{n}")]))),
+    ("an entry", |n| ("POST", "/lottery/DAY/entrants".to_owned(), entry(n))),
+    ("entries of one", |_| ("POST", "/lottery/DAY/entrants".to_owned(), entry(0))),
+    ("a lottery", |_| ("GET", "/lottery/DAY".to_owned(), String::new())),
+    ("a sale that is opened", |n| ("PUT", format!("/sales/new{n}"), terms())),
 ];
 
-fn order(n: u64) -> String {
-    json!({"order_id": format!("a{n}"), "buyer": format!("a{n}"), "quantity": 1}).to_string()
+fn order(n: u64, quantity: u64) -> String {
+    json!({"order_id": format!("a{n}"), "buyer": format!("a{n}"), "quantity": quantity}).to_string()
 }
 
 fn cart(n: u64, skus: [&str; 2]) -> String {
@@ -97,6 +74,8 @@ async fn beside_a_crowd_that_hangs_up_the_honest_keep_half_of_what_they_have_alo
     for sku in ["lamp", "kettle", "other"] {
         here.open(sku, 1_000_000, 1).await.answers(201);
     }
+    here.open("gone", 1, 1).await.answers(201);
+    here.order("gone", "first", "first", 1).await.answers(201);
     let day = Lottery::tomorrow().id;
     let lottery = stack.start_lottery();
     let open_files = files_of(&stack);
@@ -150,9 +129,7 @@ pub(crate) fn crowd(shop: &Caller, asks: Asked, day: &str) -> Crowd {
                     false => shop.admin_token(),
                 };
                 let path = path.replace("DAY", &day);
-                let asking = shop
-                    .to_hang_up(HangUp::Reset, method, &path, bearer, &body)
-                    .await;
+                let asking = shop.to_hang_up(HangUp::Reset, method, &path, bearer, &body).await;
                 tokio::time::sleep(STAYS).await;
                 drop(asking);
             }
@@ -170,11 +147,7 @@ impl Crowd {
 }
 
 pub(crate) fn files_of(stack: &Stack) -> usize {
-    let of = |process| {
-        fs::read_dir(format!("/proc/{process}/fd"))
-            .expect("its files")
-            .count()
-    };
+    let of = |process| fs::read_dir(format!("/proc/{process}/fd")).expect("its files").count();
     stack.workers.iter().map(|worker| of(worker.id())).sum()
 }
 

@@ -18,18 +18,10 @@ const ROUTES: [(&str, Asked); 8] = [
     ("one lock", |_| taken("one".to_owned(), 20_000)),
     ("any lock", |n| taken(format!("any{n}"), 20_000)),
     ("any lock, at once", |n| taken(format!("any{n}"), 0)),
-    ("a renewal", |_| {
-        ("POST", "/locks/held/renew".to_owned(), stale())
-    }),
-    ("a release", |_| {
-        ("POST", "/locks/held/release".to_owned(), stale())
-    }),
-    ("a look", |_| {
-        ("GET", "/locks/held".to_owned(), String::new())
-    }),
-    ("a look at any lock", |n| {
-        ("GET", format!("/locks/any{n}"), String::new())
-    }),
+    ("a renewal", |_| ("POST", "/locks/held/renew".to_owned(), stale())),
+    ("a release", |_| ("POST", "/locks/held/release".to_owned(), stale())),
+    ("a look", |_| ("GET", "/locks/held".to_owned(), String::new())),
+    ("a look at any lock", |n| ("GET", format!("/locks/any{n}"), String::new())),
 ];
 
 fn taken(name: String, wait_ms: u64) -> (&'static str, String, String) {
@@ -53,9 +45,7 @@ async fn beside_a_crowd_that_may_use_locks_others_keep_half_of_what_they_have_al
         let alone = served(&here, &there).await;
         let crowd = crowd(&here, asked, "");
         let beside = served(&here, &there).await;
-        here.renew("held", &token(&held), 3_600_000)
-            .await
-            .answers(200);
+        here.renew("held", &token(&held), 3_600_000).await.answers(200);
         let asked = crowd.leaves().await;
         println!("beside {asked} of {route}: {beside:?} turns of {alone:?}");
         for (beside, alone) in beside.into_iter().zip(alone) {

@@ -23,8 +23,7 @@ impl Caller {
     ) -> tokio::net::TcpStream {
         let path = format!("/locks/{name}/{verb}");
         let body = body.to_string();
-        self.to_hang_up(how, "POST", &path, self.locks_token(), &body)
-            .await
+        self.to_hang_up(how, "POST", &path, self.locks_token(), &body).await
     }
 
     /// Waits until the Worker has noticed all that was sent to it before.
@@ -132,22 +131,6 @@ async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_the_worker_stands_s
 }
 
 #[tokio::test]
-async fn a_caller_that_reads_its_answer_keeps_the_lock() {
-    let stack = Stack::locks();
-    let caller = stack.caller();
-    let taken = caller.acquire("job", DAY_MS, 0).await.answers(201);
-    caller.hears_of_locks().await;
-    caller
-        .acquire("job", 1_000, 100)
-        .await
-        .refuses(409, "lock_held");
-    caller
-        .renew("job", &token(&taken), 60_000)
-        .await
-        .answers(200);
-}
-
-#[tokio::test]
 async fn a_release_is_done_and_a_renewal_ends_no_lease_if_the_caller_hangs_up() {
     let stack = Stack::locks();
     let caller = stack.caller();
@@ -158,10 +141,7 @@ async fn a_release_is_done_and_a_renewal_ends_no_lease_if_the_caller_hangs_up() 
             let mine = json!({ "token": token(&taken) });
             drop(caller.locks_to_hang_up(how, &name, "renew", &mine).await);
             caller.hears_of_locks().await;
-            caller
-                .renew(&name, &token(&taken), 60_000)
-                .await
-                .answers(200);
+            caller.renew(&name, &token(&taken), 60_000).await.answers(200);
             // It hangs up once the release has begun: a reset takes along what was not read.
             let released = caller.locks_to_hang_up(how, &name, "release", &mine).await;
             caller.inspect("other").await.answers(200);

@@ -35,10 +35,7 @@ const LONG: Duration = Duration::from_secs(5);
 
 /// Lets in 2 of a name and 3 in all. As many may wait.
 fn gate() -> Gate {
-    let most = Most {
-        of_a_name: 2,
-        in_all: 3,
-    };
+    let most = Most { of_a_name: 2, in_all: 3 };
     Gate::new(most, most)
 }
 
@@ -49,10 +46,7 @@ fn entering<'a>(gate: &'a Gate, names: &[&str]) -> Entering<'a> {
 
 /// What becomes of it without time: `None` if it waits.
 fn now(entering: &mut Entering<'_>) -> Option<Result<Place, Problem>> {
-    match entering
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
+    match entering.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Some(outcome),
         Poll::Pending => None,
     }
@@ -122,10 +116,7 @@ fn nobody_overtakes_one_that_waits_for_several_names() {
     let mut both = entering(&gate, &["a", "b"]);
     assert!(is_in(&mut both).is_none());
     let b = is_in(&mut entering(&gate, &["b"]));
-    assert!(
-        b.is_some(),
-        "there is room for it beside the one that waits"
-    );
+    assert!(b.is_some(), "there is room for it beside the one that waits");
     drop(a);
     let mut behind = entering(&gate, &["b"]);
     assert!(is_in(&mut behind).is_none());

@@ -52,13 +52,7 @@ fn of_ten_or_fewer_all_win() {
             number += 7;
             Ok::<_, Infallible>(number)
         });
-        assert!(
-            winners
-                .into_iter()
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .eq(0..bound)
-        );
+        assert!(winners.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..bound));
     }
 }
 
@@ -124,11 +118,7 @@ fn every_key_of_a_lottery_has_its_day_as_hash_tag() {
     let day = Day::parse("2026-11-21").unwrap();
     let ann = Id::parse("ann").unwrap();
     let tickets = Tickets::of(day);
-    let drawn = Drawn {
-        fence: 1,
-        at_ms: 1,
-        winners: Vec::new(),
-    };
+    let drawn = Drawn { fence: 1, at_ms: 1, winners: Vec::new() };
     let mut commands = tickets.read_with(&ann);
     commands.push(tickets.page(0));
     commands.extend(tickets.at(&[0]));
@@ -146,11 +136,7 @@ fn every_key_of_a_lottery_has_its_day_as_hash_tag() {
 fn a_draw_is_read_as_it_was_written() {
     let day = Day::parse("2026-11-21").unwrap();
     for winners in [vec![], vec!["zoe".to_owned(), "ann".to_owned()]] {
-        let drawn = Drawn {
-            fence: 7,
-            at_ms: 8,
-            winners,
-        };
+        let drawn = Drawn { fence: 7, at_ms: 8, winners };
         let [record, ..] = &Tickets::of(day).record(&drawn)[..] else {
             panic!("nothing is recorded");
         };
@@ -194,9 +180,7 @@ fn entrants_share_some_thousand_locks_evenly() {
     let mut locks = std::collections::BTreeMap::new();
     for n in 0..100_000 {
         let entrant = Id::parse(&format!("entrant{n}")).unwrap();
-        *locks
-            .entry(tickets.entrance_lock_name(&entrant))
-            .or_insert(0) += 1;
+        *locks.entry(tickets.entrance_lock_name(&entrant)).or_insert(0) += 1;
     }
     assert!((4_000..=4_096).contains(&locks.len()), "{}", locks.len());
     assert!(locks.values().all(|entrants| *entrants < 100), "{locks:?}");
@@ -207,20 +191,12 @@ fn day() -> Day {
 }
 
 fn drawn() -> Drawn {
-    Drawn {
-        fence: 3,
-        at_ms: 4,
-        winners: vec!["ann".to_owned()],
-    }
+    Drawn { fence: 3, at_ms: 4, winners: vec!["ann".to_owned()] }
 }
 
 /// A lottery with `entrants`, that long before its draw.
 fn now(entrants: u64, before_ms: u64) -> LotteryNow {
-    LotteryNow {
-        drawn: None,
-        now_ms: day().noon_ms() - before_ms,
-        entrants,
-    }
+    LotteryNow { drawn: None, now_ms: day().noon_ms() - before_ms, entrants }
 }
 
 /// The refusal of a new entrant; `None` if it is let in.
@@ -244,20 +220,14 @@ fn a_lottery_is_open_from_31_days_to_a_minute_before_its_draw() {
         let now = now(entrants, before_ms);
         assert_eq!(refused(&now).as_deref(), told, "{now:?}");
     }
-    let early = LotteryNow {
-        drawn: Some(drawn()),
-        ..now(1, LONGEST_AHEAD_MS)
-    };
+    let early = LotteryNow { drawn: Some(drawn()), ..now(1, LONGEST_AHEAD_MS) };
     assert_eq!(refused(&early).as_deref(), Some("lottery_closed"));
 }
 
 #[test]
 fn whoever_is_in_is_told_so_whatever_became_of_the_lottery() {
     let ann = Id::parse("ann").unwrap();
-    let over = LotteryNow {
-        drawn: Some(drawn()),
-        ..now(MOST_ENTRANTS, 0)
-    };
+    let over = LotteryNow { drawn: Some(drawn()), ..now(MOST_ENTRANTS, 0) };
     let entering = |now: &LotteryNow| {
         let decision = decide(day(), &Tickets::of(day()), &ann, now, Some(7));
         match decision.unwrap() {
@@ -267,9 +237,6 @@ fn whoever_is_in_is_told_so_whatever_became_of_the_lottery() {
     };
     // If some were cut off, the place must be looked up.
     assert_eq!(entering(&over), Entering::AmongTheLast(7));
-    let over = LotteryNow {
-        entrants: MOST_ENTRANTS - 1,
-        ..over
-    };
+    let over = LotteryNow { entrants: MOST_ENTRANTS - 1, ..over };
     assert_eq!(entering(&over), Entering::Before);
 }

@@ -22,10 +22,7 @@ fn acquired() -> EventKind<'static> {
 fn each_event_is_a_line_of_json() {
     let told = |kind: &EventKind<'_>| {
         let line: Value = serde_json::from_str(&line("a", kind)).expect("JSON");
-        assert_eq!(
-            (&line["event"], &line["lock"]),
-            (&kind.code().into(), &"a".into())
-        );
+        assert_eq!((&line["event"], &line["lock"]), (&kind.code().into(), &"a".into()));
         line
     };
     for (code, field, said) in [
@@ -53,14 +50,6 @@ fn each_event_is_a_line_of_json() {
     assert_eq!(told(&data)["remaining_ms"], Value::Null);
 }
 
-#[test]
-fn no_name_makes_a_second_line() {
-    let line = line("a\"\n{\"event\":\"x\"}", &acquired());
-    assert!(!line.contains('\n'), "{line}");
-    let json: serde_json::Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(json["lock"], "a\"\n{\"event\":\"x\"}");
-}
-
 #[track_caller]
 fn check(kinds: &[EventKind<'_>], header: Option<&str>) {
     let timing = Timing::default();
@@ -77,20 +66,11 @@ fn the_header_says_what_became_of_the_lock_and_what_it_cost() {
     check(&[], None);
     check(&[retried], None);
     check(&[contended], Some(&header("contended", "")));
-    check(
-        &[contended, retried, acquired()],
-        Some(&header("acquired", &format!(", {taken}"))),
-    );
+    check(&[contended, retried, acquired()], Some(&header("acquired", &format!(", {taken}"))));
     check(
         &[acquired(), released],
-        Some(&header(
-            "released",
-            &format!(", {taken}, lock-hold;dur=1000"),
-        )),
+        Some(&header("released", &format!(", {taken}, lock-hold;dur=1000"))),
     );
-    check(
-        &[acquired(), lost],
-        Some(&header("lost", &format!(", {taken}, lock-hold;dur=1000"))),
-    );
+    check(&[acquired(), lost], Some(&header("lost", &format!(", {taken}, lock-hold;dur=1000"))));
     check(&[released], Some(&header("released", "")));
 }

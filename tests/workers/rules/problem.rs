@@ -12,12 +12,7 @@ fn example(code: &str) -> Error {
 
 fn unavailable(is_unknown: bool) -> Error {
     let mut error = example("unavailable");
-    if let Error::Unavailable {
-        retry_after,
-        may_have_run,
-        ..
-    } = &mut error
-    {
+    if let Error::Unavailable { retry_after, may_have_run, .. } = &mut error {
         *retry_after = Some(Duration::from_millis(1_001));
         *may_have_run = is_unknown;
     }
@@ -26,10 +21,7 @@ fn unavailable(is_unknown: bool) -> Error {
 
 fn held(estimate: Duration) -> Error {
     let mut error = example("held");
-    if let Error::Held {
-        ahead, retry_after, ..
-    } = &mut error
-    {
+    if let Error::Held { ahead, retry_after, .. } = &mut error {
         *ahead = 7;
         *retry_after = estimate;
     }
@@ -48,60 +40,32 @@ fn check(problem: Problem, status: u16, code: &str, retry_after: Option<&str>) {
 
 #[test]
 fn each_failure_has_its_status_and_code() {
-    check(
-        Problem::of(held(Duration::from_secs(1))),
-        503,
-        "lock_held",
-        Some("1"),
-    );
-    check(Problem::of(example("expired")), 503, "lock_lost", Some("1"));
-    check(
-        Problem::of(BadResponse::Truncated.into()),
-        503,
-        "bridge_unavailable",
-        Some("1"),
-    );
-    check(
-        Problem::of(BadResponse::NotJson { status: 502 }.into()),
-        503,
-        "bridge_unavailable",
-        Some("1"),
-    );
-    check(
-        Problem::of(unavailable(false)),
-        503,
-        "bridge_unavailable",
-        Some("2"),
-    );
-    check(
-        Problem::of(example("quarantined")),
-        503,
-        "bridge_unavailable",
-        Some("1"),
-    );
-    check(Problem::of(example("wrong_type")), 500, "wrong_type", None);
-    check(
-        Problem::of(example("unauthorized")),
-        502,
-        "bridge_refused",
-        None,
-    );
-    check(
-        Problem::of(BadResponse::Redirected { status: 301 }.into()),
-        502,
-        "bridge_refused",
-        None,
-    );
+    let [truncated, not_json, redirected] = [
+        BadResponse::Truncated,
+        BadResponse::NotJson { status: 502 },
+        BadResponse::Redirected { status: 301 },
+    ]
+    .map(Error::from);
+    for (error, status, code, retry_after) in [
+        (held(Duration::from_secs(1)), 503, "lock_held", Some("1")),
+        (example("expired"), 503, "lock_lost", Some("1")),
+        (truncated, 503, "bridge_unavailable", Some("1")),
+        (not_json, 503, "bridge_unavailable", Some("1")),
+        (unavailable(false), 503, "bridge_unavailable", Some("2")),
+        (example("quarantined"), 503, "bridge_unavailable", Some("1")),
+        (example("wrong_type"), 500, "wrong_type", None),
+        (example("unauthorized"), 502, "bridge_refused", None),
+        (redirected, 502, "bridge_refused", None),
+    ] {
+        check(Problem::of(error), status, code, retry_after);
+    }
 }
 
 #[test]
 fn whoever_waited_in_vain_is_told_its_place_and_to_stay_away_for_1_to_30_s() {
-    for (estimate_ms, stay_ms, header) in [
-        (0, 1_000, "1"),
-        (1_001, 1_001, "2"),
-        (29_999, 29_999, "30"),
-        (3_600_000, 30_000, "30"),
-    ] {
+    for (estimate_ms, stay_ms, header) in
+        [(0, 1_000, "1"), (1_001, 1_001, "2"), (29_999, 29_999, "30"), (3_600_000, 30_000, "30")]
+    {
         let held = held(Duration::from_millis(estimate_ms));
         let problem = Problem::of(held);
         let body = problem.body();
@@ -113,30 +77,10 @@ fn whoever_waited_in_vain_is_told_its_place_and_to_stay_away_for_1_to_30_s() {
 
 #[test]
 fn a_write_whose_outcome_is_unknown_is_never_said_to_have_failed() {
-    check(
-        Problem::of_write(unavailable(true)),
-        503,
-        "outcome_unknown",
-        Some("2"),
-    );
-    check(
-        Problem::of_write(unavailable(false)),
-        503,
-        "bridge_unavailable",
-        Some("2"),
-    );
-    check(
-        Problem::of_write(BadResponse::Truncated.into()),
-        503,
-        "outcome_unknown",
-        Some("1"),
-    );
-    check(
-        Problem::of_write(example("lost")),
-        503,
-        "lock_lost",
-        Some("1"),
-    );
+    check(Problem::of_write(unavailable(true)), 503, "outcome_unknown", Some("2"));
+    check(Problem::of_write(unavailable(false)), 503, "bridge_unavailable", Some("2"));
+    check(Problem::of_write(BadResponse::Truncated.into()), 503, "outcome_unknown", Some("1"));
+    check(Problem::of_write(example("lost")), 503, "lock_lost", Some("1"));
 }
 
 #[test]

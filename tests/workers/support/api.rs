@@ -36,26 +36,17 @@ pub(crate) fn describes(method: &str, path: &str, body: &str, answer: &Answer) {
     if method != "HEAD" {
         api.check_answer(operation, answer);
     }
-    if let (Ok(body), Some(schema)) = (
-        serde_json::from_str(body),
-        schema_of(&operation["requestBody"]),
-    ) {
+    if let (Ok(body), Some(schema)) =
+        (serde_json::from_str(body), schema_of(&operation["requestBody"]))
+    {
         let is_valid = api.schemas[schema].is_valid(&body);
-        assert!(
-            is_valid || !is_done,
-            "{schema} does not allow {body}, and the Worker does"
-        );
+        assert!(is_valid || !is_done, "{schema} does not allow {body}, and the Worker does");
         let field = answer.json["field"].as_str().unwrap_or_default();
         let detail = answer.json["detail"].as_str().unwrap_or_default();
-        let is_beyond = BEYOND_SCHEMAS
-            .iter()
-            .any(|beyond| field.starts_with(beyond))
+        let is_beyond = BEYOND_SCHEMAS.iter().any(|beyond| field.starts_with(beyond))
             || BEYOND_JSON.iter().any(|beyond| detail.contains(beyond));
         let is_of_body = code == "invalid_input" && !is_beyond && !path.contains('%');
-        assert!(
-            !is_valid || !is_of_body,
-            "{schema} allows {body}: {answer:?}"
-        );
+        assert!(!is_valid || !is_of_body, "{schema} allows {body}: {answer:?}");
     }
 }
 
@@ -64,23 +55,15 @@ impl Api {
         let path = xtask::paths::root().join(folder).join("openapi.json");
         let text = std::fs::read_to_string(path).expect("an openapi.json");
         let document: Value = serde_json::from_str(&text).expect("JSON");
-        let names = document["components"]["schemas"]
-            .as_object()
-            .expect("schemas");
+        let names = document["components"]["schemas"].as_object().expect("schemas");
         let schemas = names.keys().map(|name| {
             let schema = json!({
                 "$ref": format!("#/components/schemas/{name}"),
                 "components": document["components"],
             });
-            (
-                name.clone(),
-                jsonschema::validator_for(&schema).expect("a schema"),
-            )
+            (name.clone(), jsonschema::validator_for(&schema).expect("a schema"))
         });
-        Self {
-            schemas: schemas.collect(),
-            document,
-        }
+        Self { schemas: schemas.collect(), document }
     }
 
     fn operation(&self, method: &str, path: &str) -> Option<&Value> {

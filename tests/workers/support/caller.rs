@@ -46,15 +46,12 @@ impl Caller {
 
     /// The address as `host:port`.
     pub(crate) fn address(&self) -> &str {
-        self.url
-            .strip_prefix("http://")
-            .expect("an address on http")
+        self.url.strip_prefix("http://").expect("an address on http")
     }
 
     /// Opens a sale that ends in an hour.
     pub(crate) async fn open(&self, sku: &str, stock: u64, limit_per_buyer: u64) -> Answer {
-        self.open_until(sku, stock, limit_per_buyer, now_ms() + 3_600_000)
-            .await
+        self.open_until(sku, stock, limit_per_buyer, now_ms() + 3_600_000).await
     }
 
     pub(crate) async fn open_until(
@@ -80,6 +77,11 @@ impl Caller {
         self.send("POST", &path, None, &order.to_string()).await
     }
 
+    /// As [`Caller::order`], in a task of its own.
+    pub(crate) async fn orders(self, sku: String, order: String, buyer: String, n: u64) -> Answer {
+        self.order(&sku, &order, &buyer, n).await
+    }
+
     /// Places an order of several sales: each sku, and how many units.
     pub(crate) async fn cart(&self, order: &str, buyer: &str, items: &[(&str, u64)]) -> Answer {
         let item = |(sku, quantity): &(&str, u64)| json!({"sku": sku, "quantity": quantity});
@@ -94,10 +96,7 @@ impl Caller {
         let order = self.http.post(format!("{}/sales/{sku}/orders", self.url));
         let answer = order.body(body).send().await;
         let status = answer.map_or(StatusCode::SERVICE_UNAVAILABLE, |answer| answer.status());
-        assert!(
-            status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE,
-            "{status}"
-        );
+        assert!(status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE, "{status}");
         status.is_success()
     }
 
@@ -106,8 +105,7 @@ impl Caller {
     pub(crate) async fn order_to_hang_up(&self, sku: &str, order: &str) -> TcpStream {
         let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
         let path = format!("/sales/{sku}/orders");
-        self.to_hang_up(HangUp::Reset, "POST", &path, "", &body)
-            .await
+        self.to_hang_up(HangUp::Reset, "POST", &path, "", &body).await
     }
 
     /// Sends a request on a connection of its own. The caller hangs up when the returned value is
@@ -200,12 +198,8 @@ impl Caller {
         let response = request.send().await.expect("an answer");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.expect("a whole answer");
-        let answer = Answer {
-            status,
-            json: serde_json::from_str(&text).unwrap_or_default(),
-            headers,
-            text,
-        };
+        let answer =
+            Answer { status, json: serde_json::from_str(&text).unwrap_or_default(), headers, text };
         self.keeps_the_form_of_all_answers(&answer);
         api::describes(method, path, body, &answer);
         answer
@@ -214,11 +208,7 @@ impl Caller {
     fn keeps_the_form_of_all_answers(&self, answer: &Answer) {
         assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        for name in [
-            "EDGELOCK_BRIDGE_CREDENTIAL",
-            "ADMIN_CREDENTIAL",
-            "LOCKS_CREDENTIAL",
-        ] {
+        for name in ["EDGELOCK_BRIDGE_CREDENTIAL", "ADMIN_CREDENTIAL", "LOCKS_CREDENTIAL"] {
             let secret = self.config.binding(name);
             assert!(
                 secret.is_empty() || !format!("{answer:?}").contains(secret),
@@ -239,16 +229,12 @@ impl Caller {
 
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().expect("text"))
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
 
     #[track_caller]
     pub(crate) fn number(&self, member: &str) -> u64 {
-        self.json[member]
-            .as_u64()
-            .unwrap_or_else(|| panic!("no number {member} in {self:?}"))
+        self.json[member].as_u64().unwrap_or_else(|| panic!("no number {member} in {self:?}"))
     }
 
     #[track_caller]
@@ -259,11 +245,7 @@ impl Answer {
 
     #[track_caller]
     pub(crate) fn refuses(self, status: u16, code: &str) -> Self {
-        assert_eq!(
-            (self.status, &self.json["code"]),
-            (status, &code.into()),
-            "{self:?}"
-        );
+        assert_eq!((self.status, &self.json["code"]), (status, &code.into()), "{self:?}");
         self
     }
 

@@ -15,7 +15,14 @@ use xtask::stack::Bridge;
 
 use super::Redis;
 
-/// What happens to requests that write records, or to those that renew.
+/// Which requests it meddles with: those whose body has this text.
+pub(crate) type Of = &'static str;
+pub(crate) const COMMITS: Of = "\"HSET\"";
+/// Only the script of a renewal has this call.
+pub(crate) const RENEWALS: Of = "extend(ms)";
+pub(crate) const ALL: Of = "";
+
+/// What happens to them.
 #[derive(Clone, Copy)]
 pub(crate) enum Mischief {
     /// The request is executed, but a gateway's error page replaces the reply.
@@ -24,39 +31,35 @@ pub(crate) enum Mischief {
     HoldReply,
     /// The request is not executed, and a gateway's error page is the reply.
     LoseRequest,
-    /// A renewal is executed, but a gateway's error page replaces the reply.
-    LoseRenewal,
     /// The request is not executed, and not answered, until [`Meddler::deliver`].
     Hold,
-    /// The same for any request that has this command.
-    HoldAny(&'static str),
     /// Nothing is executed, and the bridge says to come back tomorrow.
     Shed,
     /// Right before the request, the lock of this name expires.
     ExpireLock(&'static str),
 }
 
-/// A request that is on its way.
-type Passing = (HeaderMap, Bytes);
-
 pub(crate) struct Meddler {
     bridge: String,
     redis: PathBuf,
     http: reqwest::Client,
+    of: Of,
     mischief: Mischief,
-    held: Mutex<Vec<Passing>>,
+    /// Requests that are on their way.
+    held: Mutex<Vec<(HeaderMap, Bytes)>>,
     /// Withheld replies wait for this; it never has a permit, but can be closed.
     replies: Semaphore,
 }
 
 /// Starts a meddler before `bridge`. Returns its address, too.
-pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>, String) {
+pub(crate) async fn start(bridge: &Bridge, of: Of, mischief: Mischief) -> (Arc<Meddler>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let meddler = Arc::new(Meddler {
         bridge: bridge.url().to_owned(),
         redis: bridge.redis_socket().to_owned(),
         http: reqwest::Client::new(),
+        of,
         mischief,
         held: Mutex::default(),
         replies: Semaphore::new(0),
@@ -67,47 +70,35 @@ pub(crate) async fn start(bridge: &Bridge, mischief: Mischief) -> (Arc<Meddler>,
 }
 
 async fn pass(State(meddler): State<Arc<Meddler>>, headers: HeaderMap, body: Bytes) -> Response {
-    let says = |word: &[u8]| body.windows(word.len()).any(|found| found == word);
-    let commits = says(b"\"HSET\"");
-    // Only the script of a renewal has this call.
-    let renews = says(b"extend(ms)");
-    let is_held = match meddler.mischief {
-        Mischief::Hold => commits,
-        Mischief::HoldAny(command) => says(format!("\"{command}\"").as_bytes()),
-        _ => false,
-    };
-    if is_held {
-        meddler.held.lock().expect("no panic").push((headers, body));
-        return std::future::pending().await;
+    if !String::from_utf8_lossy(&body).contains(meddler.of) {
+        return meddler.forward(&headers, body).await;
     }
+    let gateway_error = || (StatusCode::BAD_GATEWAY, "<html>Bad Gateway</html>").into_response();
     match meddler.mischief {
-        Mischief::Shed => (
-            StatusCode::TOO_MANY_REQUESTS,
-            [("retry-after", "86400")],
-            r#"{"error":"too many requests"}"#,
-        )
-            .into_response(),
-        Mischief::LoseRequest if commits => gateway_error(),
-        Mischief::LoseReply if commits => {
+        Mischief::Hold => {
+            meddler.held.lock().expect("no panic").push((headers, body));
+            std::future::pending().await
+        }
+        Mischief::Shed => {
+            let told = r#"{"error":"too many requests"}"#;
+            (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "86400")], told).into_response()
+        }
+        Mischief::LoseRequest => gateway_error(),
+        Mischief::LoseReply => {
             meddler.forward(&headers, body).await;
             gateway_error()
         }
-        Mischief::HoldReply if commits => {
+        Mischief::HoldReply => {
             let reply = meddler.forward(&headers, body).await;
             // This ends with an error when it is closed.
             let _ = meddler.replies.acquire().await;
             reply
         }
-        Mischief::LoseRenewal if renews => {
-            meddler.forward(&headers, body).await;
-            gateway_error()
-        }
-        Mischief::ExpireLock(name) if commits => {
+        Mischief::ExpireLock(name) => {
             let deleted: u64 = Redis::connect(&meddler.redis).run(&format!("DEL {name}"));
             assert_eq!(deleted, 1);
             meddler.forward(&headers, body).await
         }
-        _ => meddler.forward(&headers, body).await,
     }
 }
 
@@ -122,16 +113,15 @@ impl Meddler {
         self.held.lock().expect("no panic").len()
     }
 
-    /// Delivers the requests that were held, late as they are. Returns what the bridge answers.
-    pub(crate) async fn deliver(&self) -> Vec<String> {
+    /// Delivers the requests that were held, late as they are. Returns how many.
+    pub(crate) async fn deliver(&self) -> usize {
         let held = std::mem::take(&mut *self.held.lock().expect("no panic"));
-        let mut answers = Vec::new();
+        let count = held.len();
         for (headers, body) in held {
             let answer = self.forward(&headers, body).await.into_body();
-            let answer = to_bytes(answer, usize::MAX).await.expect("a whole answer");
-            answers.push(String::from_utf8_lossy(&answer).into_owned());
+            to_bytes(answer, usize::MAX).await.expect("a whole answer");
         }
-        answers
+        count
     }
 
     async fn forward(&self, headers: &HeaderMap, body: Bytes) -> Response {
@@ -146,8 +136,4 @@ impl Meddler {
         let body = response.bytes().await.expect("a whole answer");
         (status, body).into_response()
     }
-}
-
-fn gateway_error() -> Response {
-    (StatusCode::BAD_GATEWAY, "<html>Bad Gateway</html>").into_response()
 }

@@ -17,7 +17,7 @@ use xtask::stack::{Bridge, Worker, WorkerConfig};
 use xtask::worker_build::{SALE, as_users_do};
 
 use caller::Caller;
-use meddler::{Meddler, Mischief};
+use meddler::{Meddler, Mischief, Of};
 
 /// Far more time than anything here takes.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -45,7 +45,8 @@ impl Stack {
         Self::of("lottery")
     }
 
-    fn of(folder: &str) -> Self {
+    /// A stack with the Worker of this folder.
+    pub(crate) fn of(folder: &str) -> Self {
         let mut stack = Self::without_workers();
         stack.config = config_of(folder, &stack.bridge);
         stack.start_worker();
@@ -59,11 +60,7 @@ impl Stack {
     /// A stack on this bridge, without Workers.
     pub(crate) fn behind(bridge: Bridge) -> Self {
         let config = config_of(SALE, &bridge);
-        Self {
-            workers: Vec::new(),
-            bridge,
-            config,
-        }
+        Self { workers: Vec::new(), bridge, config }
     }
 
     /// Starts one more Worker, with the present configuration.
@@ -85,8 +82,12 @@ impl Stack {
     }
 
     /// Starts one more Worker, with a meddler between it and the bridge.
-    pub(crate) async fn start_meddled(&mut self, mischief: Mischief) -> (Arc<Meddler>, Caller) {
-        let (meddler, url) = meddler::start(&self.bridge, mischief).await;
+    pub(crate) async fn start_meddled(
+        &mut self,
+        of: Of,
+        mischief: Mischief,
+    ) -> (Arc<Meddler>, Caller) {
+        let (meddler, url) = meddler::start(&self.bridge, of, mischief).await;
         let honest = self.config.clone();
         self.config = honest.clone().bind("EDGELOCK_BRIDGE_URL", url);
         let caller = self.start_worker();
@@ -98,9 +99,7 @@ impl Stack {
     pub(crate) fn logged(&self) -> Vec<Value> {
         let logs: Vec<_> = self.workers.iter().map(Worker::log).collect();
         let lines = logs.iter().flat_map(|log| log.lines());
-        lines
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// A caller of the first Worker.
@@ -166,10 +165,8 @@ impl Redis {
         keys.sort();
         keys.into_iter()
             .map(|key| {
-                let value: Option<Vec<u8>> = redis::cmd("DUMP")
-                    .arg(&key)
-                    .query(&mut self.0)
-                    .expect("DUMP");
+                let value: Option<Vec<u8>> =
+                    redis::cmd("DUMP").arg(&key).query(&mut self.0).expect("DUMP");
                 (key, value.unwrap_or_default())
             })
             .collect()
@@ -186,12 +183,23 @@ impl Redis {
     /// How many scripts were executed: one for each request of the Workers.
     pub(crate) fn scripts_run(&mut self) -> u64 {
         let stats: String = self.run("INFO commandstats");
-        let calls = stats
-            .lines()
-            .find_map(|line| line.strip_prefix("cmdstat_eval:calls="));
+        let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_eval:calls="));
         let calls = calls.and_then(|calls| calls.split(',').next());
         calls.map_or(0, |calls| calls.parse().expect("a number"))
     }
+}
+
+/// Does all of it at the same time. Returns what came of each, in the same order.
+pub(crate) async fn at_once<F>(calls: impl IntoIterator<Item = F>) -> Vec<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let calls: Vec<_> = calls.into_iter().map(tokio::spawn).collect();
+    let mut outcomes = Vec::new();
+    for call in calls {
+        outcomes.push(call.await.expect("no panic"));
+    }
+    outcomes
 }
 
 /// Waits until `condition` holds.
@@ -208,9 +216,5 @@ pub(crate) async fn until<F: Future<Output = bool>>(
 
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since
-        .expect("after 1970")
-        .as_millis()
-        .try_into()
-        .expect("before 584942417")
+    since.expect("after 1970").as_millis().try_into().expect("before 584942417")
 }
