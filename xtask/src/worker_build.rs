@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::programs::run;
 use crate::setup::tool;
@@ -89,28 +89,50 @@ pub const OF_TESTS: [&str; 6] = [
 ];
 
 /// Builds the Worker of a folder as its user does: with the real worker-build, in a workspace of
-/// its own. Returns the folder of what was built. Does nothing if that is newer than its sources.
+/// its own, and the flash sale in a copy elsewhere. Returns the folder of what was built. Does
+/// nothing if that is newer than its sources.
 ///
 /// # Errors
 ///
 /// As for [`deployed`].
 pub fn as_users_do(folder: &str) -> Result<PathBuf> {
     let _turn = turn();
-    let built = paths::root().join(folder).join("build");
-    // wrangler may have left there what it built.
+    // wrangler may have left in the folder what it built.
     let of_tests = in_target("as-users-do").join(folder);
     if is_newer(&of_tests, folder)? {
         return Ok(of_tests);
     }
+    let target = alone(folder)?;
+    let there = match folder {
+        SALE => copy_of_sale()?,
+        _ => paths::root().join(folder),
+    };
     run(with_tools(&mut paths::command(tool("worker-build")))
         .args(["--release", "--no-opt"])
-        .env("CARGO_TARGET_DIR", alone(folder)?)
-        .current_dir(paths::root().join(folder)))?;
+        .env("CARGO_TARGET_DIR", target)
+        .current_dir(&there))?;
     fs::create_dir_all(&of_tests)?;
     for file in ["index.js", MODULE] {
-        fs::copy(built.join(file), of_tests.join(file))?;
+        fs::copy(there.join("build").join(file), of_tests.join(file))?;
     }
     Ok(of_tests)
+}
+
+/// Copies the flash sale into an empty folder, and changes the path of edgelock, as its page says.
+fn copy_of_sale() -> Result<PathBuf> {
+    let (sale, copy) = (paths::root().join(SALE), in_target("copied/flash-sale"));
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    fs::create_dir_all(&copy)?;
+    let parts = ["Cargo.toml", "Cargo.lock", "src", "shared"].map(|part| sale.join(part));
+    run(Command::new("cp").arg("-a").args(parts).arg(&copy))?;
+    let manifest = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    let changed = text.replace(r#"path = "..""#, &format!("path = {:?}", paths::root()));
+    ensure!(changed != text, "the path of edgelock is elsewhere");
+    fs::write(manifest, changed)?;
+    Ok(copy)
 }
 
 /// Builds the Worker of a folder without worker-build, which takes long to install. Returns the
