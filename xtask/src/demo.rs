@@ -53,7 +53,6 @@ pub(crate) struct Parts {
     pub(crate) bridge: PathBuf,
     pub(crate) worker: PathBuf,
     pub(crate) lottery: PathBuf,
-    pub(crate) locks: PathBuf,
 }
 
 impl Parts {
@@ -62,8 +61,7 @@ impl Parts {
         eprintln!("building the Workers and the bridge (the first time takes a minute or two)");
         thread::scope(|scope| {
             let bridge = scope.spawn(|| stack::bridge_binary("dev"));
-            let [worker, lottery, locks] =
-                [worker_build::SALE, "lottery", "lock-service"].map(worker_build::of_folder);
+            let [worker, lottery] = [worker_build::SALE, "lottery"].map(worker_build::of_folder);
             let bridge = bridge
                 .join()
                 .unwrap_or_else(|panic| panic::resume_unwind(panic))?;
@@ -71,7 +69,6 @@ impl Parts {
                 bridge,
                 worker: worker?,
                 lottery: lottery?,
-                locks: locks?,
             })
         })
     }
@@ -80,9 +77,7 @@ impl Parts {
 struct Demo {
     // In this order, so that the Workers end before the bridge that they use.
     workers: [Worker; 2],
-    locks: [Worker; 2],
     config: WorkerConfig,
-    locks_config: WorkerConfig,
     round_trip: Duration,
     _bridge: Bridge,
     probe: RedisProbe,
@@ -96,15 +91,10 @@ impl Demo {
         let config =
             WorkerConfig::new(&parts.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
-        let locks_config =
-            WorkerConfig::new(&parts.locks, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
-        let locks = [Worker::start(&locks_config)?, Worker::start(&locks_config)?];
         let probe = RedisProbe::open(bridge.redis_socket())?;
         Ok(Self {
             workers,
-            locks,
             config,
-            locks_config,
             round_trip,
             _bridge: bridge,
             probe,
@@ -187,20 +177,23 @@ impl Demo {
     /// Prints how many orders the same crowd would get through if each took the lock for itself.
     async fn one_by_one(&mut self) -> Result<()> {
         println!(
-            "\nThe same crowd, with a lock that each order takes for itself: taken and given back, and nothing else, for {} s",
+            "\nThe same crowd, with a lock that each order takes for itself: each is a cart of one item, for {} s",
             one_by_one::WINDOW.as_secs()
         );
+        let mut sale = sale()?;
+        sale["stock"] = json!(1_000_000);
+        let workers = self.workers.each_ref().map(Worker::url);
+        let load = Load::new(workers.clone())?;
+        load.open("chair", self.config.admin_token(), &sale).await?;
         let before = self.probe.scripts()?;
-        let services = self.locks.each_ref().map(Worker::url);
-        let token = self.locks_config.locks_token();
-        let turns = one_by_one::turns(&services, token, AT_ONCE).await?;
+        let placed = one_by_one::placed(workers, "chair", AT_ONCE).await?;
         let requests = self.probe.scripts()? - before;
-        let per_second = turns as f64 / one_by_one::WINDOW.as_secs_f64();
+        let per_second = placed as f64 / one_by_one::WINDOW.as_secs_f64();
         println!(
             "  orders per second     {per_second:>8.0}, so {ORDERS} would take {:.0} s",
             ORDERS as f64 / per_second
         );
-        print_requests(requests, turns as f64);
+        print_requests(requests, placed as f64);
         Ok(())
     }
 
