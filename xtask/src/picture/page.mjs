@@ -10,11 +10,13 @@ const [, , file] = process.argv;
 /** For how long others buy before the picture is taken, and how many of them. */
 const WATCHED_MS = 50_000;
 const OTHERS = 12;
+/** More than the page has. */
+const HEIGHT = 1_000;
 
 const browser = await launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: "shell" });
 try {
   const page = await browser.newPage();
-  await page.setViewport({ width: 1_280, height: 920 });
+  await page.setViewport({ width: 1_280, height: HEIGHT });
   await page.goto(`${workers[0]}/?sku=${sku}`);
   await page.waitForSelector("#sale:not([hidden])");
   const end = Date.now() + WATCHED_MS;
@@ -42,8 +44,8 @@ function isInteresting() {
 
 /** What the page fills. */
 async function clip(page) {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  return { x: 0, y: 0, width: 1_280, height: Math.min(height, 920) };
+  const height = await page.evaluate(() => document.body.offsetHeight);
+  return { x: 0, y: 0, width: 1_280, height };
 }
 
 async function buyUntil(end, at) {
