@@ -60,6 +60,23 @@ fn each_of_512_callers_at_once_is_answered_in_its_own_request_however_many_have_
     });
 }
 
+/// No other way leads there: the address is nobody's.
+#[test]
+fn a_service_binding_is_a_way_to_the_bridge() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let build = as_users_do("tests/worker").expect("a Worker");
+        let config = WorkerConfig::bare(build)
+            .bind("EDGELOCK_BRIDGE_URL", "https://bridge.invalid")
+            .bind("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token())
+            .service("BRIDGE", stack.bridge.address().expect("an address"));
+        let worker = Worker::start(&config).expect("workerd");
+        let answer = get(reqwest::Client::new(), turn(&worker), PATIENT).await;
+        assert_eq!(answer, Some((200, "1".to_owned())));
+        assert_eq!(stack.redis::<u64>("GET {sku}:count"), 1);
+    });
+}
+
 #[test]
 fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
     run(async {

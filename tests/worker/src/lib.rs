@@ -27,6 +27,9 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
             [Bridge::from_env(&env)].into_iter().chain(others).collect();
         client = Client::quorum(bridges?, Fetching::default(), Host::from(&context))?;
     }
+    if let Ok(bridge) = env.service("BRIDGE") {
+        client = client.by(&bridge);
+    }
     client = client.request_timeout(Duration::from_secs(2));
     if asked("signal") == "yes" {
         client = client.signal(&request.inner().signal());

@@ -21,7 +21,7 @@ pub fn workerd_config<'a>(
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
 ) -> Result<String> {
-    let worker = worker(entry, modules, bindings, None)?;
+    let worker = worker(entry, modules, bindings, None, None)?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -35,19 +35,30 @@ const config :Workerd.Config = (
 /// The same as [`workerd_config`], with a second socket called `cron`. There, `GET` of
 /// [`CRON_PATH`] calls the Worker's `scheduled` as the clock would, at `time` in milliseconds since
 /// 1970. The answer is `ok` unless it throws. `object` is a class of the entry that is a Durable
-/// Object, kept in memory and bound under its own name.
+/// Object, kept in memory and bound under its own name. `service` is the name of a service binding,
+/// and the `host:port` that gets its requests.
 pub(super) fn workerd_config_with_cron<'a>(
     entry: &str,
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
     object: Option<&str>,
+    service: Option<(&str, &str)>,
 ) -> Result<String> {
-    let worker = worker(entry, modules, bindings, object)?;
+    let worker = worker(
+        entry,
+        modules,
+        bindings,
+        object,
+        service.map(|(name, _)| name),
+    )?;
+    let external = service.map_or_else(String::new, |(name, address)| {
+        format!(r#", (name = "{name}", external = (address = "{address}", http = ()))"#)
+    });
     let date = compatibility_date()?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker), (name = "cron", worker = .cron), {INTERNET}],
+  services = [(name = "main", worker = .worker), (name = "cron", worker = .cron), {INTERNET}{external}],
   sockets = [{SOCKET}, (name = "cron", address = "127.0.0.1:0", http = (), service = "cron")]
 );
 const cron :Workerd.Worker = (
@@ -79,6 +90,7 @@ fn worker<'a>(
     modules: &[String],
     bindings: impl IntoIterator<Item = &'a String>,
     object: Option<&str>,
+    service: Option<&str>,
 ) -> Result<String> {
     ensure!(
         modules.iter().any(|name| name == entry),
@@ -107,6 +119,7 @@ fn worker<'a>(
             object
                 .map(|class| format!("(name = \"{class}\", durableObjectNamespace = \"{class}\")")),
         )
+        .chain(service.map(|name| format!("(name = \"{name}\", service = \"{name}\")")))
         .collect();
     let objects = object.map_or_else(String::new, |class| {
         format!(

@@ -23,6 +23,7 @@ pub struct WorkerConfig {
     build: PathBuf,
     bindings: Vec<(String, String)>,
     object: Option<&'static str>,
+    service: Option<(&'static str, String)>,
     has_signal: bool,
 }
 
@@ -59,6 +60,7 @@ impl WorkerConfig {
             build: build.into(),
             bindings: Vec::new(),
             object: None,
+            service: None,
             has_signal: true,
         }
     }
@@ -74,6 +76,13 @@ impl WorkerConfig {
     #[must_use]
     pub fn object(mut self, class: &'static str) -> Self {
         self.object = Some(class);
+        self
+    }
+
+    /// Gives the Worker a service binding, whose requests go to this `host:port`.
+    #[must_use]
+    pub fn service(mut self, name: &'static str, address: impl fmt::Display) -> Self {
+        self.service = Some((name, address.to_string()));
         self
     }
 
@@ -135,7 +144,10 @@ impl Worker {
         let modules = copy_modules(&config.build, folder.path())
             .with_context(|| format!("no Worker in {}", config.build.display()))?;
         let names = config.bindings.iter().map(|(name, _)| name);
-        let mut text = workerd_config_with_cron("index.js", &modules, names, config.object)?;
+        let service = config.service.as_ref();
+        let service = service.map(|(name, address)| (*name, address.as_str()));
+        let mut text =
+            workerd_config_with_cron("index.js", &modules, names, config.object, service)?;
         if !config.has_signal {
             text = text.replace("enable_request_signal", "disable_request_signal");
         }
