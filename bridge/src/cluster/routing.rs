@@ -111,6 +111,8 @@ impl Cluster {
             }
             Redirect::Again if Instant::now() < way.patient_until => {
                 sleep(PAUSE).await;
+                // A try of its own: while the slot moves, each is redirected.
+                way.hops = 0;
                 way.to = self.slot_map.owner(slot);
                 way.asking = false;
             }

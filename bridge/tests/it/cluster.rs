@@ -157,6 +157,21 @@ async fn a_slot_that_moves_is_followed_by_all_kinds_of_requests() {
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"3"}"#));
 }
 
+/// The old node redirects to the new one, which lacks a key that is nowhere.
+#[tokio::test]
+async fn a_command_whose_keys_are_only_half_there_is_told_to_come_back() {
+    let cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    let slot = cluster.slot("a");
+    let from = cluster.owner(slot);
+    let to = (from + 1) % 3;
+    assert_eq!(bridge.run(r#"["SET","{a}1","1"]"#).await.0, 200);
+    cluster.begin_migration(slot, from, to);
+    while cluster.migrate_one(slot, from, to) {}
+    let (status, refused) = bridge.run(r#"["MGET","{a}1","{a}2"]"#).await;
+    assert!(status == 400 && refused.contains("TRYAGAIN"), "{refused}");
+}
+
 #[tokio::test]
 async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
     let mut cluster = RedisCluster::start();
