@@ -47,7 +47,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     fn over(bridges: Vec<Bridge>, layout: Layout, transport: T, runtime: R) -> Self {
         Self {
-            host: Arc::new(Host { transport, runtime }),
+            host: Arc::new(Host::new(transport, runtime)),
             topology: Topology::new(bridges, layout),
             prefix: "".into(),
             checked: Ok(()),

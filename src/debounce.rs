@@ -136,6 +136,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         if !drive(self.paced.host(), self.settling()?).await? {
             return Ok(DebounceOutcome::Superseded);
         }
+        let _goes_on = self.paced.host().going_on.begin();
         work().await.map(DebounceOutcome::Executed)
     }
 

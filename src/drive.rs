@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::command::Command;
+use crate::going_on::GoingOn;
 use crate::locked::locked;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::{Runtime, Task};
@@ -24,6 +25,29 @@ use flights::{Answer, Ended, Flights, Received};
 pub(crate) struct Host<T, R> {
     pub(crate) transport: T,
     pub(crate) runtime: R,
+    pub(crate) going_on: GoingOn,
+}
+
+impl<T, R> Host<T, R> {
+    pub(crate) const fn new(transport: T, runtime: R) -> Self {
+        Self {
+            transport,
+            runtime,
+            going_on: GoingOn::none(),
+        }
+    }
+}
+
+impl<T: Transport, R: Runtime> Host<T, R> {
+    /// As [`Runtime::gone`], for what does not belong to work that goes on.
+    pub(crate) fn gone(self: &Arc<Self>) -> Option<Task> {
+        let gone = self.runtime.gone()?;
+        let host = self.clone();
+        Some(Box::pin(async move {
+            gone.await;
+            host.going_on.over().await;
+        }))
+    }
 }
 
 /// Drives `operation` to its outcome.

@@ -49,7 +49,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
 
     /// As [`Runtime::gone`], unless it is others that depend on the lease.
     pub(crate) fn gone(&self) -> Option<Task> {
-        self.is_callers.then(|| self.host.runtime.gone())?
+        self.is_callers.then(|| self.host.gone())?
     }
 
     /// A number that is higher than that of every earlier lease of this name, and below 2^53.

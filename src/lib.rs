@@ -73,6 +73,7 @@ mod debounce;
 mod drive;
 mod error;
 mod event;
+mod going_on;
 mod group;
 mod holds;
 mod keep;

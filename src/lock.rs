@@ -243,7 +243,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// As [`Runtime::gone`], unless that makes no difference.
     pub(crate) fn gone(&self) -> Option<Task> {
-        (!self.is_for_others).then(|| self.runtime().gone())?
+        (!self.is_for_others).then(|| self.host().gone())?
     }
 
     pub(crate) fn lease(&self, hold: Hold) -> Lease<T, R> {

@@ -238,6 +238,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             Taken::Lock(granted) => granted,
         };
         // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
+        let _goes_on = self.lock.host().going_on.begin();
         let (lease, _) = self.lock.clone().for_others().granted(granted);
         // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(async {

@@ -89,10 +89,11 @@ export const verbs: Readonly<Record<string, (call: Call) => Promise<unknown>>> =
     await call.client.lock("b", LONG).run(under(call));
   },
 
-  once: ({ client, charge, work }) => client.once("a", LONG).run(async () => (await charge(), await work())),
+  // What goes on may take locks with the client of the caller that is gone.
+  once: ({ client, charge, work }) => client.once("a", LONG).run(async () => (await charge(), await client.lock("b", LONG).run(work))),
 
   idempotent({ client, charge, work, request }) {
-    const pay = async () => (await charge(), await work(), new Response("paid"));
+    const pay = async () => (await charge(), await client.lock("b", LONG).run(work), new Response("paid"));
     return idempotent(pay, { client, key: () => "a", ...LONG })(request);
   },
 
@@ -102,7 +103,7 @@ export const verbs: Readonly<Record<string, (call: Call) => Promise<unknown>>> =
   read: (call) => call.client.readWrite("a").read(LONG).run(under(call)),
   write: (call) => call.client.readWrite("a").write(LONG).run(under(call)),
   lock_all: (call) => call.client.lockAll(["a", "b"], LONG).run(under(call)),
-  debounce: ({ client, work, charge }) => client.debounce("a", 20).run(async () => (await work(), await charge())),
+  debounce: ({ client, work, charge }) => client.debounce("a", 20).run(() => client.lock("b", LONG).run(async () => (await work(), await charge()))),
   throttle: ({ client }) => client.throttle("a", 1).tryPass(),
 };
 

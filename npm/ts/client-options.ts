@@ -80,7 +80,8 @@ export interface ClientSettings extends BridgeSettings {
    * stops; what writes through the lease still may, and `run` rejects with the reason. After half
    * of `requestTimeout` the lock is given back, whether the work has ended or not. Three things go
    * on: work that `once` or `idempotent` began, so that a repeat gets its result; a turn that
-   * callers share; a call of a debounce. A lease that was handed over is left alone.
+   * callers share; a call of a debounce. That work may use this client, which takes no notice of
+   * the signal until the work has ended. A lease that was handed over is left alone.
    */
   readonly signal?: AbortSignal | undefined;
   /**

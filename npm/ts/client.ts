@@ -4,8 +4,10 @@ import type { ClientOptions, ClientSettings, ReadOptions } from "./client-option
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, knownSettings, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
+import type { Host } from "./driver.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
+import { GoingOn } from "./going-on.js";
 import { instance, Revivable } from "./instance.js";
 import { Lock, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
@@ -36,6 +38,7 @@ export class Client {
   readonly #raw: Revivable<RawClient>;
   readonly #prefix: string;
   readonly #settings: ClientSettings;
+  readonly #host: Host;
   /** Its bridge is looked up when it is first used, and what is made of it before then, too. */
   readonly #isLate: boolean;
 
@@ -44,7 +47,9 @@ export class Client {
     const config = options instanceof Late ? undefined : clientConfig(options);
     // Whoever changes the object later makes no other client of this one.
     this.#settings = { ...(options instanceof Late ? options.settings : options) };
-    this.#prefix = this.#settings.prefix ?? "";
+    const { fetch, waitUntil, signal, requestTimeout, prefix = "" } = this.#settings;
+    this.#host = { fetch, waitUntil, signal, requestTimeout, goingOn: new GoingOn() };
+    this.#prefix = prefix;
     this.#raw = this.#revivable(() => {
       const { bridges, isQuorum, settings } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
       return new (instance().raw.Client)(bridges, isQuorum, settings);
@@ -174,7 +179,7 @@ export class Client {
     text(key, "a key");
     const config = onceConfig(options);
     const raw = this.#revivable(() => this.#raw.get().value.once(key, config));
-    return Once.of(key, this.#prefix + key, raw, options, this.#settings);
+    return Once.of(key, this.#prefix + key, raw, options, this.#host);
   }
 
   /**
@@ -187,7 +192,7 @@ export class Client {
     text(name, "a throttle's name");
     const ms = duration(window, "window");
     const raw = this.#revivable(() => this.#raw.get().value.throttle(name, ms));
-    return Throttle.of(name, this.#prefix + name, raw, this.#settings);
+    return Throttle.of(name, this.#prefix + name, raw, this.#host);
   }
 
   /**
@@ -201,7 +206,7 @@ export class Client {
     known(options, OF_A_DEBOUNCE, "a debounce");
     const [ms, maxWait] = [duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")];
     const raw = this.#revivable(() => this.#raw.get().value.debounce(name, ms, maxWait));
-    return Debounce.of(name, this.#prefix + name, raw, this.#settings);
+    return Debounce.of(name, this.#prefix + name, raw, this.#host);
   }
 
   /**
@@ -213,7 +218,7 @@ export class Client {
     const commands = toRaw(reads);
     if (shardOf !== undefined) text(shardOf, "shardOf");
     const { instance, value: client } = this.#raw.get();
-    return instance.drive(() => client.read(commands, shardOf, false), this.#settings, [abortSignal(signal, "signal")]);
+    return instance.drive(() => client.read(commands, shardOf, false), this.#host, [abortSignal(signal, "signal")]);
   }
 
   /**
@@ -223,17 +228,15 @@ export class Client {
   async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
     const commands = toRaw(reads);
     const { instance, value: client } = this.#raw.get();
-    return instance.drive(() => client.read(commands, name, true), this.#settings);
+    return instance.drive(() => client.read(commands, name, true), this.#host);
   }
 
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {
-    const { requestTimeout = 2_000, fetch, waitUntil, signal, onEvent } = this.#settings;
+    const { requestTimeout = 2_000, onEvent } = this.#settings;
     return {
+      ...this.#host,
       hasTurns: true,
       requestTimeout,
-      fetch,
-      waitUntil,
-      signal,
       tell: (event) => onEvent && hear(event, onEvent),
       readEach: (reads) => this.#readEach(reads, name),
       again,

@@ -75,6 +75,6 @@ export class Debounce {
     const signal = signalOf(options, "a call");
     const { instance, value: debounce } = this.#raw.get();
     const goesThrough = await instance.drive(() => debounce.call(), this.#host, [signal], this.#key);
-    return goesThrough ? { superseded: false, value: await work() } : { superseded: true };
+    return goesThrough ? { superseded: false, value: await this.#host.goingOn.during(work) } : { superseded: true };
   }
 }

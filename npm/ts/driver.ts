@@ -3,6 +3,7 @@
 // tells them what happened. The counterpart of src/drive.rs.
 import { Exchange, Stream } from "edgelock-exchange";
 import { LONGEST_TIMER } from "./check.js";
+import type { GoingOn } from "./going-on.js";
 import type { Instance } from "./instance.js";
 import type { RawSteps } from "./raw.js";
 
@@ -14,6 +15,8 @@ export interface Host {
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   /** Aborted when the caller is gone. */
   readonly signal?: AbortSignal | undefined;
+  /** What does not end then. */
+  readonly goingOn: GoingOn;
   readonly requestTimeout?: number | undefined;
 }
 

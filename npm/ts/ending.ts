@@ -36,17 +36,19 @@ export class Ending {
    * the other half of a request's time.
    */
   outlive(host: Host, abandon: (reason: unknown) => void): void {
-    const { waitUntil, signal, requestTimeout = 2_000 } = host;
+    const { waitUntil, signal, goingOn, requestTimeout = 2_000 } = host;
     if (waitUntil) void inBackground(new Promise<void>((over) => (this.#letGo = over)), host);
     this.watch();
     if (signal === undefined) return;
-    const told = () => {
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    const deafen = goingOn.onceGone(signal, () => {
       this.stopWork(signal.reason);
-      const grace = timer(requestTimeout / 2, () => abandon(signal.reason));
-      this.#deafen = () => clearTimeout(grace);
+      grace = timer(requestTimeout / 2, () => abandon(signal.reason));
+    });
+    this.#deafen = () => {
+      deafen();
+      clearTimeout(grace);
     };
-    if (signal.aborted) told();
-    else this.#deafen = onAbort([signal], told);
   }
 
   get hasCome(): boolean {

@@ -4,6 +4,7 @@ import { text, work as checkWork } from "./check.js";
 import { type Command, toRaw } from "./command.js";
 import { type Host, inBackground } from "./driver.js";
 import type { LockEvent } from "./event.js";
+import { heeded } from "./going-on.js";
 import { type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
@@ -97,7 +98,7 @@ export class Lock {
       line: waitForReplicas ? `${this.#key}\n${waitForReplicas.count} ${waitForReplicas.within}` : this.#key,
       ttl,
       wait,
-      signals: [signal, this.#maker.signal],
+      signals: [signal, heeded(this.#maker)],
       waitsForReplicas: waitForReplicas !== undefined,
       patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }).#forOthers(),
       checkReads: (reads) => instance.call(() => lock.checkReads(reads)),
@@ -225,7 +226,7 @@ export class Lock {
 
   /** What `take` makes of the outcome of `call`. */
   async #wait<T, Taken>(call: (lock: RawLock) => RawSteps<T>, options: CallOptions, take: (value: T, of: Instance) => Taken): Promise<Taken> {
-    const signals = [this.#options.signal, this.#maker.signal, signalOf(options, "a call")];
+    const signals = [this.#options.signal, heeded(this.#maker), signalOf(options, "a call")];
     const { instance, value: lock } = this.#raw.get();
     const outcome = instance.drive(() => call(lock), this.#maker, signals, this.#key);
     return inBackground(outcome.then((value) => take(value, instance)), this.#maker);

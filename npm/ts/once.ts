@@ -3,6 +3,7 @@ import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
 import { type Host, inBackground } from "./driver.js";
 import type { ResultError } from "./errors.js";
+import { heeded } from "./going-on.js";
 import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
@@ -99,7 +100,7 @@ export class Once {
     checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    const begun = await instance.drive(() => once.begin(), this.#host, [this.#options.signal, this.#host.signal, signal], this.#lock);
+    const begun = await instance.drive(() => once.begin(), this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock);
     if (typeof begun === "string") return { value: this.#read(begun) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
     const lease = Lease.of(this.key, this.#lock, instance, begun, { ...this.#host, signal: undefined });
@@ -109,7 +110,7 @@ export class Once {
       await lease.store((raw) => once.store(raw, text));
       return { value, replayed: false };
     };
-    return lease.run(execute, { maxHold: this.#options.maxHold, signal });
+    return this.#host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
   }
 
   /**

@@ -52,7 +52,8 @@ impl Host {
     /// work goes on as if the caller was there, for as long as the host allows.
     ///
     /// What others depend on goes on: the work of [`Once`](crate::Once), shared turns, debounced
-    /// work, and leases that were handed over.
+    /// work, and leases that were handed over. The first and the third may use the client, which
+    /// takes no notice of the signal until such work has ended.
     #[must_use]
     pub fn signal(mut self, signal: &JsValue) -> Self {
         self.signal = Some(SendWrapper::new(signal.clone()));

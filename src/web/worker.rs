@@ -61,9 +61,8 @@ impl Client {
     /// `Client::from_env(&env, &context)?.signal(&request.inner().signal())`.
     #[must_use]
     pub fn signal(self, signal: &JsValue) -> Self {
-        self.on(|host| drive::Host {
-            transport: host.transport.clone(),
-            runtime: host.runtime.clone().signal(signal),
+        self.on(|host| {
+            drive::Host::new(host.transport.clone(), host.runtime.clone().signal(signal))
         })
     }
 
@@ -71,10 +70,7 @@ impl Client {
     /// address chooses its path; whatever its host is, the binding gets the requests.
     #[must_use]
     pub fn by(self, fetcher: &Fetcher) -> Self {
-        self.on(|host| drive::Host {
-            transport: fetcher.into(),
-            runtime: host.runtime.clone(),
-        })
+        self.on(|host| drive::Host::new(fetcher.into(), host.runtime.clone()))
     }
 }
 

@@ -259,6 +259,7 @@ fn a_debounced_call_may_have_overtaken_others_and_goes_through_though_its_caller
             hang_up(caller);
             place.work_begins().await;
             place.work.ends.notify_one();
+            eventually(|| place.count() == Some(1)).await;
         }
     });
 }
@@ -297,6 +298,7 @@ fn work_that_is_done_once_is_done_and_kept_though_its_caller_is_gone() {
             eventually(|| place.stack.redis::<u64>("EXISTS {sku}:result") == 1).await;
             let mut again = place.call("once").await;
             assert!(told(&mut again).await.ends_with("worked"));
+            assert_eq!(place.count(), Some(1));
             let works = if signal == Signal::Given { 2 } else { 1 };
             assert_eq!(place.work.begun.get(), works);
         }

@@ -106,11 +106,16 @@ async fn exec(lock: &Lock) -> Done {
 
 async fn debounce(client: &Client, name: &str, work: &str) -> Done {
     let debounce = client.debounce(name, Duration::from_secs(1));
-    let outcome = debounce.run(async || {
-        works(work).await;
-        Ok::<_, Error>("worked".to_owned())
-    });
+    let outcome = debounce.run(async || counts(client, work).await);
     outcome.await.map(|outcome| format!("{outcome:?}"))
+}
+
+/// Work, and then a count under a lock of its own.
+async fn counts(client: &Client, work: &str) -> Done {
+    works(work).await;
+    let lease = client.lock("counted").acquire().await?;
+    lease.commit(&[Command::new("INCR").key(COUNT_KEY)]).await?;
+    Ok("worked".to_owned())
 }
 
 async fn run_for_ever(_: &Lease, work: &str) -> Done {
@@ -126,10 +131,7 @@ async fn in_run(lease: &Lease, work: &str) -> Done {
 
 async fn once(client: &Client, name: &str, work: &str) -> Done {
     let once = client.once(name).ttl(Duration::from_secs(600));
-    let outcome = once.run(async |_| {
-        works(work).await;
-        Ok::<_, Error>("worked".to_owned())
-    });
+    let outcome = once.run(async |_| counts(client, work).await);
     outcome.await.map(|outcome| outcome.into_value())
 }
 
