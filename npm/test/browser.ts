@@ -1,11 +1,10 @@
-// The suites in a browser, started by its page. The examples are not among them, since they are for
-// servers. A browser has few connections, so only what hardly sends anything runs at once.
-import { deadlines } from "./deadlines.js";
+// The suites in a browser, started by its page. A browser has few connections, so no two tests run
+// at once.
 import { type Bridge, run } from "./harness.js";
-import { alone, promises } from "./suites.js";
+import { elsewhere } from "./suites.js";
 
 Object.assign(globalThis, {
   runSuites(bridge: Bridge, print: (line: string) => void): Promise<boolean> {
-    return run(bridge, [...promises, ...alone], print, [deadlines]);
+    return run(bridge, [...elsewhere.beside, ...elsewhere.alone], print);
   },
 });

@@ -30,7 +30,7 @@ interface Kind {
   /** Makes the function that makes the call. */
   readonly call: (bench: Bench) => Work;
   readonly settings?: (instant: Instant) => ClientSettings;
-  /** How many calls are made, 5,000 by default. All kinds together must be done soon. */
+  /** How many calls are made, 2,000 by default. All kinds together must be done soon. */
   readonly calls?: number;
   /**
    * How many calls are under way at once, each by a client of its own. That is one by default, and
@@ -45,7 +45,7 @@ interface Kind {
  * How many calls are made of those that wait for a timer. workerd fires timers one after another, a
  * millisecond or more apart.
  */
-const FEW = 2_500;
+const FEW = 1_500;
 const LANES = 100;
 
 /** Makes the call while another holds the lock. */
@@ -120,7 +120,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   "run": {
-    calls: 10_000,
+    calls: 5_000,
     call(bench) {
       const lock = bench.lock();
       return () => lock.run(async () => {});
@@ -302,7 +302,7 @@ export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends",
 /** How many calls are made of each kind. */
 export const KINDS: ReadonlyMap<string, number> = new Map([
   [MIX, 2_500],
-  ...Object.entries(kinds).map(([name, { calls = 5_000 }]): [string, number] => [name, calls]),
+  ...Object.entries(kinds).map(([name, { calls = 2_000 }]): [string, number] => [name, calls]),
 ]);
 
 /** Prepares a kind of call, and makes it once. The result makes so many calls. */

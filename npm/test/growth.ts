@@ -22,15 +22,15 @@ interface InUse extends Usage {
 }
 
 /** Enough calls for caches to be filled and code to be compiled. */
-const WARM_UP = 2_500;
+const WARM_UP = 1_500;
 /** After so many calls garbage is collected, so that what finalizers release does not pile up. */
 const BATCH = 2_500;
 
 /**
  * How many bytes more may be in use, however many calls were made. A heap is never twice the same,
- * but differs by less than 250 kB. The limit is 80 bytes for each of 5,000 calls. That is about
- * what the smallest thing takes that a call could leave behind: a promise, or a closure with its
- * function.
+ * but differs by less than 250 kB. The limit is 200 bytes for each of 2,000 calls, which is a small
+ * object with a promise. The smallest thing that a call could leave behind is a promise, or a
+ * closure with its function, of 80 bytes: `cargo xtask heap` with 5,000 calls shows that.
  */
 const LIMIT: InUse = { javascript: 400_000, wasm: 150_000, bridge: 8_000_000, descriptors: 40 };
 

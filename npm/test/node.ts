@@ -1,4 +1,4 @@
-// The suites in Node, Bun and Deno.
+// The suites in Node.
 import { connection } from "./connection.js";
 import { examples } from "./examples.js";
 import { run } from "./harness.js";

@@ -1,4 +1,4 @@
-// The suites that all hosts run.
+// The suites of all hosts. Node and workerd run each of them.
 import { contract } from "./contract.js";
 import { deadlines } from "./deadlines.js";
 import { debounces } from "./debounce.js";
@@ -21,14 +21,17 @@ export const [forgetful, contractBeside] = apart(contract, "cached_scripts_cost_
 
 // It moves the host's clock.
 const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait");
-// It takes all places of the process, and much of its time: the hosts of `node.ts` run it.
+// It takes all places of the process, and much of its time: Node runs it.
 export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-export const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
 export const alone = [forgetful, late, handlers, javascript, fetches, limits, values, group];
+
+/** What differs from host to host: how each sends requests, hears streams and runs JavaScript. */
+export const elsewhere = { beside: [contractBeside], alone: [forgetful, javascript, fetches, group] };

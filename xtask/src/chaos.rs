@@ -27,7 +27,7 @@ use crate::demo::{self, orders};
 use crate::{interrupt, limits, process};
 
 /// How many orders a sale has, and how many customers come at once.
-const ORDERS: u64 = 2_000;
+const ORDERS: u64 = 1_000;
 const AT_ONCE: usize = 512;
 
 /// The most sales that are held in addition until each fault has happened.
@@ -44,7 +44,7 @@ const KEPT: usize = 32;
 
 #[derive(Args)]
 pub(crate) struct Chaos {
-    /// How many orders, at least: sales of 2,000 are held until each fault has come
+    /// How many orders, at least: sales of 1,000 are held until each fault has come
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     orders: u64,
     /// What the sales are stored in, and so what goes wrong with it

@@ -17,9 +17,10 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 27] = [
+const BUNDLES: [(&str, &str, &str); 28] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
+    ("elsewhere", "elsewhere.ts", NODE),
     ("bundled", "bundled.ts", "--platform=node --format=esm"),
     (
         "bundled-conditions",
@@ -33,7 +34,7 @@ const BUNDLES: [(&str, &str, &str); 27] = [
     ("recipes-deno", "recipes_deno.ts", NODE),
     (
         "cjs",
-        "node.ts",
+        "elsewhere.ts",
         "--platform=node --format=cjs --packages=external",
     ),
     ("webdis", "webdis.ts", NODE),
@@ -202,15 +203,14 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             ("npm: the command-line tool", cli),
             ("npm: in Node", script("node".into(), "esm")),
             ("npm: in Node, by require", script("node".into(), "cjs")),
-            ("npm: in Node 22", script(node_22.clone(), "esm")),
-            ("npm: in Node 22, by require", script(node_22, "cjs")),
+            ("npm: in Node 22", script(node_22, "elsewhere")),
             ("npm: in workerd", workerd),
             ("npm: in Vercel's edge runtime", edge),
             (
                 "npm: in Bun",
-                script(program("@oven/bun-linux-x64", "bin/bun"), "esm"),
+                script(program("@oven/bun-linux-x64", "bin/bun"), "elsewhere"),
             ),
-            ("npm: in Deno", deno("esm")),
+            ("npm: in Deno", deno("elsewhere")),
             ("npm: what is packed", packed),
             ("npm: in Node, over webdis", script("node".into(), "webdis")),
             (

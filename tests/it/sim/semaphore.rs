@@ -6,7 +6,7 @@ use super::sabotage::{RELEASE, RENEW, broken};
 use super::seeds::seeds;
 use super::workload::Locks::Semaphores;
 
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 1_000;
 
 #[test]
 fn no_promise_breaks() {

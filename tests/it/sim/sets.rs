@@ -6,7 +6,7 @@ use super::sabotage::broken;
 use super::seeds::seeds;
 use super::workload::Locks;
 
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 800;
 
 #[test]
 fn no_promise_breaks() {

@@ -19,7 +19,7 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
         let shipped = shipped();
         assert_eq!(shipped.len(), 44);
         let rng = Rng::new(7);
-        for step in 0..9_000 {
+        for step in 0..3_000 {
             let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
             let words = call(&rng, *script, text, step);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -14,6 +14,9 @@ use crate::trace::Trace;
 /// More seeds than any of them needs.
 const SEEDS: u64 = 6_000;
 
+/// The seed of a world that catches what no other of the first thousands does.
+const RARE: [u64; 1] = [3_782];
+
 /// Replaces `part` of some scripts by `by`.
 #[track_caller]
 fn caught(promise: Promise, part: &'static str, by: &'static str) {
@@ -36,7 +39,7 @@ fn caught_in(bent: Bent, promise: Promise, part: &'static str, by: &'static str)
         let (broken, _) = run(*seed, &redis, bent, Trace::OFF);
         broken.is_some_and(|Broken(which, _)| which == promise)
     };
-    let seed = (0..SEEDS).find(breaks);
+    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
     println!("caught by {promise:?} with seed {seed:?}");
     assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
     assert!(replaced.get(), "no script has {part}");
