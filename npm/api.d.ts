@@ -175,6 +175,7 @@ export interface ClientSettings extends BridgeSettings {
 	readonly prefix?: string | undefined;
 	readonly requestTimeout?: number | undefined;
 	readonly maxAttempts?: number | undefined;
+	readonly fenceLife?: number | undefined;
 	readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
 	readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 	readonly signal?: AbortSignal | undefined;

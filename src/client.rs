@@ -2,10 +2,10 @@
 
 mod multi;
 mod paced;
+mod settings;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::bridge::Bridge;
 use crate::command::{Command, Reply};
@@ -20,7 +20,6 @@ use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
-use crate::ttl;
 
 const MAX_OWNER: usize = 512;
 
@@ -54,45 +53,6 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 
-    /// Puts `prefix` before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`.
-    #[must_use]
-    pub fn prefix(mut self, prefix: &str) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
-
-    /// How long a request may wait for its reply before it is aborted: 1 ms or more. Default 2 s.
-    /// No reply is awaited past the lease's deadline, whatever is set here.
-    ///
-    /// It also bounds how long a call that does not wait for the lock obeys a bridge's
-    /// `Retry-After`, all pauses together. A call does not obey a longer one, and fails at once;
-    /// [`Error::retry_after`] then has it.
-    ///
-    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is shorter.
-    #[must_use]
-    pub fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.topology.request_timeout = timeout;
-        self.with(timeout >= ttl::SHORTEST, || {
-            let given = ttl::shown(timeout);
-            format!("the time-out of a request is 1 ms or more, not {given}")
-        })
-    }
-
-    /// How often an operation is sent if its requests get lost: once or more. Default 3.
-    ///
-    /// Sending again is safe: all attempts carry the same token, and a write carries its number. A
-    /// write is not sent again more than half a minute after the first time, since Redis could no
-    /// longer tell that it is the same one.
-    ///
-    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
-    #[must_use]
-    pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.topology.attempts = attempts;
-        self.with(attempts > 0, || {
-            "an operation is attempted once or more, not 0 times".to_owned()
-        })
-    }
-
     /// The same client on another host.
     #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "worker"))]
     pub(crate) fn on(self, place: impl FnOnce(&Host<T, R>) -> Host<T, R>) -> Self {
@@ -100,13 +60,6 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             host: Arc::new(place(&self.host)),
             ..self
         }
-    }
-
-    /// With an option that `is_valid`, or else with what to say of it.
-    fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
-        let checked = is_valid.then_some(()).ok_or_else(|| Error::invalid(what()));
-        self.checked = self.checked.and(checked);
-        self
     }
 
     /// The lock called `name`: 1 to 512 bytes, prefix included. Sends nothing.

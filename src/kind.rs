@@ -19,6 +19,7 @@ mod shared;
 mod throttle;
 
 use std::ptr;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::name::Name;
@@ -191,6 +192,12 @@ impl Kind {
     /// Whether the result of its work can be had in place of the lock.
     pub(crate) fn keeps_result(&self) -> bool {
         ptr::eq(self.row, &once::ROW)
+    }
+
+    /// How long a fence is remembered, if the kind says so: most keys of work that is executed once
+    /// are used once. The record lasts for an eighth longer, which makes it a minute.
+    pub(crate) fn fence_life(&self) -> Option<Duration> {
+        self.keeps_result().then_some(Duration::from_secs(53))
     }
 
     /// Where the result of work that is executed once is kept.

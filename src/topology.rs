@@ -26,6 +26,8 @@ pub(crate) struct Topology {
     pub(crate) attempts: u32,
     /// How long a server of a quorum must have been up to have a say.
     pub(crate) quarantine: Duration,
+    /// How long Redis remembers the last fence of a name.
+    pub(crate) fence_life: Duration,
 }
 
 struct Shared {
@@ -76,6 +78,7 @@ impl Topology {
             request_timeout: Duration::from_secs(2),
             attempts: 3,
             quarantine: Duration::ZERO,
+            fence_life: Duration::from_secs(7 * 24 * 60 * 60),
         }
     }
 

@@ -157,7 +157,14 @@ impl Client {
     /// `configs` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
     /// has the default.
     fn with(configs: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
-        let [prefix, request_timeout, max_attempts, quarantine, on_event] = values(settings);
+        let [
+            prefix,
+            request_timeout,
+            max_attempts,
+            quarantine,
+            fence_life,
+            on_event,
+        ] = values(settings);
         let (mut ids, mut bridges) = (Vec::new(), Vec::new());
         for config in configs.iter() {
             let [
@@ -203,6 +210,9 @@ impl Client {
         }
         if let Some(quarantine) = time(&quarantine) {
             client = client.restart_quarantine(quarantine);
+        }
+        if let Some(life) = time(&fence_life) {
+            client = client.fence_life(life);
         }
         if let Some(attempts) = count(&max_attempts) {
             client = client.max_attempts(attempts);

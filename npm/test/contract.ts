@@ -188,6 +188,15 @@ export const contract: Suite = {
     for (const key of keys) check(Number(await stack.redis(`PTTL ${key}`)) > 0, `${key} expires`);
   },
 
+  async a_fence_is_remembered_for_as_long_as_the_client_says(stack) {
+    const [minute, week] = [60_000, 7 * 24 * 60 * 60 * 1_000];
+    for (const [fenceLife, life] of [[minute, minute], [undefined, week]] as const) {
+      await (await take(stack.client({ fenceLife }).lock("a"))).release();
+      const left = Number(await stack.redis("PTTL {~a}:fence"));
+      check(left >= life && left <= (life * 9) / 8 + 10_000, `it lasts for ${left} ms`);
+    }
+  },
+
   async a_renewed_lease_has_its_full_ttl_again(stack) {
     const lease = await take(stack.lock("a"));
     await stack.redis("PEXPIRE ~a 5000");
@@ -451,7 +460,7 @@ export const contract: Suite = {
     check(typeof Object(read[2]).rounded === "number", "how long it lives is told as rounded");
     await again.release();
     // What others store is inspected alike.
-    await stack.store("{~b}:fence", "v1 9007199254740993 ,");
+    await stack.store("{~b}:fence", "v1 9007199254740993 604800000 ,");
     await stack.redis("HSET ~b x 9007199254740993");
     const { fence, holder } = await stack.client().reentrant("b", "me").inspect();
     equal([fence, holder?.count], [9_007_199_254_740_993n, 9_007_199_254_740_993n]);

@@ -50,6 +50,7 @@ export const limits: Suite = {
       (maxBytes) => client.once("b", { maxBytes }),
       (maxAttempts) => new Client({ url, credential, maxAttempts }),
       (requestTimeout) => new Client({ url, credential, requestTimeout }),
+      (fenceLife) => new Client({ url, credential, fenceLife }),
       (restartQuarantine) => new Client({ quorum: [{ url, credential }], restartQuarantine }),
       (ttl) => lease.renew({ ttl }),
       (maxHold) => lease.keepAlive({ maxHold }),

@@ -63,6 +63,20 @@ export interface ClientSettings extends BridgeSettings {
    * again is safe.
    */
   readonly maxAttempts?: number | undefined;
+  /**
+   * How long Redis remembers the last fence of a name behind its last hold: 60,000 to 366 days.
+   * Default 7 days. It takes up to an eighth longer.
+   *
+   * For so long each name that was locked leaves some 150 bytes in Redis. Shorten it where names
+   * are locked once, as one for each order. Then a fence is higher than all earlier ones of its
+   * name as long as the clock of Redis is not set back by more than this, which a fail-over can do
+   * too: once Redis has forgotten the last fence, the next one is its time in microseconds.
+   *
+   * If clients differ, the longest of those that lock a name counts. `once`, `idempotent`,
+   * throttles and debounces leave nothing for longer than a minute behind their own time, whatever
+   * is set here.
+   */
+  readonly fenceLife?: number | undefined;
   /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**

@@ -8,7 +8,7 @@ import type { OnceOptions } from "./once.js";
 import type { RawBridgeConfig, RawLockConfig, RawOnceConfig, RawSettings } from "./raw.js";
 
 const OF_EACH: Names<BridgeSettings> = { push: 1, scriptCache: 1, keyLocking: 1, plainHttp: 1 };
-const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, ...OF_EACH, fetch: 1, waitUntil: 1, signal: 1, onEvent: 1 };
+const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, fenceLife: 1, ...OF_EACH, fetch: 1, waitUntil: 1, signal: 1, onEvent: 1 };
 const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1, ...OF_EACH };
 const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
 const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
@@ -127,6 +127,7 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
     limit(settings.requestTimeout, "requestTimeout", 1),
     count(settings.maxAttempts, "maxAttempts", 1),
     quarantineMs,
+    milliseconds(settings.fenceLife, "fenceLife"),
     onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
   ];
 }

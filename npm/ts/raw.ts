@@ -37,7 +37,7 @@ export interface Inspection {
   /** Of a read/write lock: whether those who hold it are readers. `false` of any other lock. */
   readonly isRead: boolean;
   /**
-   * The last fence that was issued, unless that was over a week ago. A bigint, beyond what a number
+   * The last fence that was issued, as long as Redis remembers it. A bigint, beyond what a number
    * holds, is another program's.
    */
   readonly fence: number | bigint | null;
@@ -81,6 +81,7 @@ export type RawSettings = readonly [
   requestTimeoutMs: Optional<number>,
   maxAttempts: Optional<number>,
   quarantineMs: Optional<number>,
+  fenceLifeMs: Optional<number>,
   onEvent: Optional<(event: RawEvent) => void>,
 ];
 

@@ -4,7 +4,7 @@ use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ALONE, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, HEARING, INSPECT, JOIN, KEYS,
-    LOOK, LOST, PROLONG, QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, TOLD, VERSION,
+    LIFE, LOOK, LOST, PROLONG, QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, TOLD, VERSION,
 };
 
 pub(super) const STORAGE: &str = part!("mutex/storage.lua");
@@ -15,7 +15,7 @@ const SIGNAL: &str = part!("mutex/signal.lua");
 
 // The same with a signal list; some of it also for a quorum, and with a stored result.
 #[rustfmt::skip]
-const ACQUIRING: &[&str] = &[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, EXTEND, ACQUIRE];
+const ACQUIRING: &[&str] = &[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, EXTEND, ACQUIRE];
 #[rustfmt::skip]
 pub(super) const INSPECTING: &[&str] = &[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, QUEUE, TOLD, STORAGE, ALONE, INSPECT];
 #[rustfmt::skip]

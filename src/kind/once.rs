@@ -8,13 +8,12 @@ use super::lua::{Script, Scripts, part};
 use super::mutex::{ACQUIRE, EXTEND, INSPECTING, STORAGE};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, JOIN, KEYS, LOOK, LOST, PROLONG,
+    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, JOIN, KEYS, LIFE, LOOK, LOST, PROLONG,
     QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, VERSION,
 };
 use crate::name::Name;
 
 const KEPT: &str = part!("once/kept.lua");
-const LIFE: &str = part!("once/life.lua");
 const TELL: &str = part!("once/tell.lua");
 
 /// Forgets the result.
@@ -24,8 +23,8 @@ pub(crate) static FORGET: Script =
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, KEPT, LIFE, EXTEND, ACQUIRE]),
-        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, RESP, RECEIPT, LOST, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, KEPT, EXTEND, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
         abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, TELL, ABANDON]),
         inspect: Script::of(INSPECTING),

@@ -6,7 +6,8 @@ use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, FORCING, STORAGE};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ACQUIRED, CLOCK, FENCE, INSPECT, KEYS, LOOK, PROLONG, QUEUE, RECORD, RESP, TAKE, TOLD, VERSION,
+    ACQUIRED, CLOCK, FENCE, INSPECT, KEYS, LIFE, LOOK, PROLONG, QUEUE, RECORD, RESP, TAKE, TOLD,
+    VERSION,
 };
 
 const ACQUIRE: &str = part!("quorum/acquire.lua");
@@ -19,7 +20,7 @@ const RAISE: &str = part!("quorum/raise.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, FENCE, UPTIME, PROLONG, TAKE, ACQUIRE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, FENCE, UPTIME, PROLONG, TAKE, ACQUIRE]),
         renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, UPTIME, PROLONG, STORAGE, ACQUIRED, EXTEND, RAISE_FENCE, RENEW]),
         release: Script::of(&[KEYS, LOOK, STORAGE, WITHDRAW]),
         abandon: Script::of(&[KEYS, LOOK, STORAGE, WITHDRAW]),

@@ -3,7 +3,7 @@
 use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ALONE, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, INSPECT, KEYS, LOOK, LOST, PROLONG,
+    ABANDON, ALONE, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, INSPECT, KEYS, LIFE, LOOK, LOST, PROLONG,
     QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD, VERSION,
 };
 use crate::name::Name;
@@ -18,7 +18,7 @@ const ACQUIRE: &str = part!("reentrant/acquire.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, STORAGE, CLEAN, ACQUIRED, ANOTHER, RELEASE]),
         abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, CLEAN, ABANDON]),

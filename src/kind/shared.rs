@@ -6,6 +6,7 @@ pub(super) const KEYS: &str = part!("shared/keys.lua");
 pub(super) const LOOK: &str = part!("shared/look.lua");
 pub(super) const RECORD: &str = part!("shared/record.lua");
 pub(super) const VERSION: &str = part!("shared/version.lua");
+pub(super) const LIFE: &str = part!("shared/life.lua");
 pub(super) const CLOCK: &str = part!("shared/clock.lua");
 pub(super) const RESP: &str = part!("shared/resp.lua");
 pub(super) const FENCE: &str = part!("shared/fence.lua");

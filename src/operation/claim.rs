@@ -43,6 +43,7 @@ impl Claim {
             token: &self.token,
             label: &self.label,
             uptime: uptime(&self.kind, &self.topology, self.ttl),
+            fence_life: self.kind.fence_life().unwrap_or(self.topology.fence_life),
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Inspection {
     pub free: Option<u64>,
     /// Of a read/write lock: whether those who hold it are readers. `false` of any other lock.
     pub is_read: bool,
-    /// The last fence that was issued, unless that was over a week ago.
+    /// The last fence that was issued, as long as Redis remembers it.
     pub fence: Option<u64>,
     /// How many waiters are in the queue. Those that died a short while ago may be among them.
     pub waiters: u64,

@@ -23,6 +23,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) label: &'a str,
     /// For how long a server must have been up to have a say, where several have one.
     pub(crate) uptime: Option<Duration>,
+    /// For how long what is known of the lock outlasts its holds.
+    pub(crate) fence_life: Duration,
 }
 
 /// Which write of a lease this is, so that a repeat runs nothing twice.
@@ -61,6 +63,7 @@ impl Call {
                 [fairness(fair), anyway].concat(),
                 subject.label.to_owned(),
                 measure(subject.kind, subject.uptime),
+                millis(subject.fence_life),
             ])
             .commands(reads.commands)
     }
@@ -85,6 +88,7 @@ impl Call {
                     0 => String::new(),
                     granted => write.session.nonce(granted),
                 },
+                millis(subject.fence_life),
             ]),
             None => call,
         };

@@ -6,7 +6,7 @@
 use edgelock::{Command, Lease};
 use redis::ConnectionLike;
 
-use crate::support::{Http, Stack, TestClient, Tokio, ms, run};
+use crate::support::{Http, Stack, TestClient, Tokio, client_of, eventually, ms, run};
 
 type Held = Lease<Http, Tokio>;
 
@@ -128,6 +128,31 @@ fn each_call_of_a_lock_costs_so_many_commands() {
         bill.costs("try of a held lock", 3);
         end(lease).await;
         bill.must_be_right();
+    });
+}
+
+#[test]
+fn a_poll_that_changes_nothing_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let lease = bill.stack.lock("a").acquire().await.unwrap();
+        let polling = client_of(bill.stack.route().push(false)).lock("a");
+        let waiter = tokio::task::spawn_local(async move { polling.acquire().await });
+        eventually(|| bill.stack.waiters_for("a") == 1).await;
+        bill.skip();
+        let mut seen = Vec::new();
+        let is_eval = |name: &&String| *name == "EVAL";
+        eventually(|| {
+            seen.extend(bill.meter.read(&mut bill.stack));
+            seen.iter().filter(is_eval).count() > 2
+        })
+        .await;
+        waiter.abort();
+        let polls = seen.join(" ");
+        for poll in polls.split("EVAL").skip(1) {
+            assert_eq!(poll.split_whitespace().count() + 1, 5, "{polls}");
+        }
+        end(lease).await;
     });
 }
 

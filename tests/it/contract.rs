@@ -29,6 +29,7 @@ over! {
         a_wait_ends_by_its_deadline_and_leaves_nothing_behind,
         fences_grow_with_every_lease_and_across_lost_data,
         every_companion_key_expires,
+        a_fence_is_remembered_for_as_long_as_the_client_says,
         a_renewed_lease_has_its_full_ttl_again,
         a_lease_that_is_no_longer_held_is_lost_and_touches_nothing,
         a_lock_that_turned_into_another_type_is_lost,
@@ -301,6 +302,20 @@ fn every_companion_key_expires(spawn: Spawn) {
                 stack.redis::<i64>(&format!("PTTL {key}")) > 0,
                 "{key} never expires"
             );
+        }
+    });
+}
+
+fn a_fence_is_remembered_for_as_long_as_the_client_says(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (minute, week) = (60_000, 7 * 24 * 60 * 60 * 1_000);
+        let clients = [stack.client().fence_life(ms(minute)), stack.client()];
+        for (client, life) in clients.iter().zip([minute, week]) {
+            let lease = client.lock("a").acquire().await.unwrap();
+            lease.release().await.unwrap();
+            let left: u64 = stack.redis("PTTL {a}:fence");
+            assert!((life..=life * 9 / 8 + 10_000).contains(&left), "{left}");
         }
     });
 }
@@ -792,7 +807,7 @@ fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(spawn: Spawn) {
         assert_eq!(client.read(&reads[..2]).await.unwrap(), read[..2]);
         lease.release().await.unwrap();
         // What others store is inspected alike.
-        let kept = format!("v1 {BEYOND} ,");
+        let kept = format!("v1 {BEYOND} 604800000 ,");
         let set = redis::cmd("SET")
             .arg("{b}:fence")
             .arg(kept)

@@ -404,6 +404,20 @@ fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
 }
 
 #[test]
+fn what_another_version_has_stored_is_refused_and_stays() {
+    run(async {
+        let mut stack = Stack::spawn();
+        stack.store("{a}:debounce", "v2 something else");
+        let debounce = stack.client().debounce("a", ms(20));
+        let outcome = debounce.run(async || Ok::<_, Error>(())).await;
+        assert_eq!(code(outcome), "refused");
+        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:debounce"]);
+        let theirs: String = stack.redis("GET {a}:debounce");
+        assert_eq!(theirs, "v2 something else");
+    });
+}
+
+#[test]
 fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
     run(async {
         let (client, noted) = noting();

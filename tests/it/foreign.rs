@@ -1,9 +1,11 @@
 //! What another program keeps under a key of a lock is told, and nothing is taken behind its back.
 
+use edgelock::{Client, Command};
+
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
-use crate::support::{Stack, TestLock, eventually, ms, run};
+use crate::support::{Http, Stack, TestLock, Tokio, code, eventually, ms, run};
 
 /// How keys of a lock end that have one name for all its holders.
 const ENDINGS: [&str; 5] = ["fence", "queue", "holds", "readers", "result"];
@@ -106,16 +108,84 @@ fn what_another_version_has_stored_is_refused_and_stays() {
 }
 
 #[test]
-fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
+fn a_lease_is_refused_by_what_another_version_has_stored_meanwhile() {
+    run(async {
+        let of_one = Kind::ALL.map(|kind| (kind, "{a}:fence"));
+        for (kind, record) in of_one.into_iter().chain([(Kind::Multi, "{b}:fence")]) {
+            let mut stack = Stack::spawn();
+            let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+            let lease = lock.acquire().await.unwrap();
+            stack.store(record, "v2 something else");
+            let run = [Command::new("SET").key("{a}:n").arg(1)];
+            for refused in [
+                lease.renew().await.err(),
+                lease.exec(&run).await.err(),
+                lease.commit(&run).await.err(),
+                lease.release().await.err(),
+            ] {
+                let error = refused.expect("it is not misread");
+                assert_eq!(error.code(), "refused", "{kind:?}: {error}");
+            }
+            assert!(!stack.redis::<bool>("EXISTS {a}:n"), "{kind:?}");
+            // An operator frees it all the same.
+            assert!(lock.force_release().await.unwrap(), "{kind:?}");
+            assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
+            let theirs: String = stack.redis(&format!("GET {record}"));
+            assert_eq!(theirs, "v2 something else", "{kind:?}");
+        }
+    });
+}
+
+#[test]
+fn a_quorum_refuses_what_another_version_has_stored() {
     run(async {
         let mut stack = Stack::spawn();
-        let waiter = "9999999999999 0000000000000 1700000000000 v2 something else,";
-        stack.store("{a}:fence", &format!("v1 7 ,{waiter}"));
-        let lease = stack.lock("a").acquire().await.unwrap();
-        lease.release().await.unwrap();
+        let bridges = [stack.route()];
+        let client = Client::quorum(bridges, Http::default(), Tokio::default()).unwrap();
+        stack.store("{a}:fence", "v2 something else");
+        let lock = client.lock("a");
+        assert_eq!(code(lock.acquire().await), "refused");
+        assert_eq!(code(lock.inspect().await), "refused");
         assert!(!stack.redis::<bool>("EXISTS a"));
-        let record: String = stack.redis("GET {a}:fence");
-        assert!(record.ends_with(waiter), "{record}");
+        let theirs: String = stack.redis("GET {a}:fence");
+        assert_eq!(theirs, "v2 something else");
+    });
+}
+
+/// A waiter of another version, first in the record or behind it.
+#[test]
+fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
+    run(async {
+        let waiter = "v2 something else";
+        let line = format!("9999999999999 0000000000000 1700000000000 {waiter},");
+        for (kind, is_first) in Kind::ALL
+            .iter()
+            .flat_map(|kind| [(kind, true), (kind, false)])
+        {
+            let mut stack = Stack::spawn();
+            let waiters = if is_first { &line } else { "+" };
+            stack.store("{a}:fence", &format!("v1 7 604800000 ,{waiters}"));
+            // Those of the record are not there too.
+            let later = if is_first { "{x}:queue" } else { "{a}:queue" };
+            for (score, member) in [(1, ""), (4_999_999_999_999_999_i64, "+")] {
+                let mut add = redis::cmd("ZADD");
+                add.arg(later).arg(score).arg(format!("{member}{waiter}"));
+                add.exec(&mut stack.redis).expect("redis answers");
+            }
+            let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+            // Who is fair stays behind it.
+            let lock = if *kind == Kind::Reentrant {
+                lock
+            } else {
+                lock.fair(false)
+            };
+            lock.acquire().await.unwrap().release().await.unwrap();
+            assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
+            let record: String = stack.redis("GET {a}:fence");
+            let behind: Vec<String> = stack.redis("ZRANGE {a}:queue 0 0");
+            let is_there = record.contains(waiter) || behind == [waiter];
+            assert!(is_there, "{kind:?}: {record}");
+        }
     });
 }
 

@@ -36,6 +36,7 @@ mod quorum;
 mod read_write;
 mod reentrant;
 mod refusals;
+mod remembering;
 mod replicas;
 mod retry_after;
 mod semaphore;

@@ -384,7 +384,12 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
     };
     let no_time_out =
         |given: &str| format!("the time-out of a request is 1 ms or more, not {given}");
-    let wrong: [(Set, String); 5] = [
+    let no_life = |given: &str| {
+        format!(
+            "a fence is remembered for 1 minute to 366 days, in whole milliseconds, not {given}"
+        )
+    };
+    let wrong: [(Set, String); 7] = [
         (
             |client| client.max_attempts(0),
             "an operation is attempted once or more, not 0 times".to_owned(),
@@ -400,6 +405,11 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
         (
             |client| client.restart_quarantine(Duration::from_micros(10_500)),
             no_quarantine("10.500000 ms"),
+        ),
+        (|client| client.fence_life(ms(59_999)), no_life("59999 ms")),
+        (
+            |client| client.fence_life(Duration::from_secs(366 * 86_400 + 1)),
+            no_life("31622401000 ms"),
         ),
         // The first invalid option is told.
         (

@@ -92,7 +92,7 @@ fn all_names_have_one_token_and_one_fence_above_the_last_of_each(spawn: Spawn) {
         let mut stack = spawn();
         // The last fence of one name is ahead of Redis's clock.
         let ahead = 8_000_000_000_000_000_u64;
-        let fence = format!("v1 {ahead} ,");
+        let fence = format!("v1 {ahead} 604800000 ,");
         let set = redis::cmd("SET")
             .arg("{b}:fence")
             .arg(fence)

@@ -32,7 +32,7 @@ impl Stack {
     fn ends_of_entries(&mut self) -> Vec<u64> {
         let kept: String = self.redis("GET {a}:fence");
         let (holds, _) = kept.split_once(',').expect("a record");
-        let holds = holds.splitn(3, ' ').nth(2).expect("holds");
+        let holds = holds.splitn(4, ' ').nth(3).expect("holds");
         (holds
             .split_terminator(';')
             .filter(|hold| !hold.starts_with("- ")))

@@ -118,7 +118,7 @@ fn a_newcomer_barges_unless_it_is_fair(spawn: Spawn) {
         // waits.
         let wait = |alive: i64| {
             let times = format!("{alive:013} {:013} {:013}", 0, 1);
-            format!("v1 1 ,{times} v1 AAAAAAAAAAAAAAAAAAAAAA 1000 f 1000  ,")
+            format!("v1 1 604800000 ,{times} v1 AAAAAAAAAAAAAAAAAAAAAA 1000 f 1000  ,")
         };
         stack.store("{a}:fence", &wait(i64::MAX / 1_000_000));
         let fair = stack.lock("a").fair(true);

@@ -96,7 +96,7 @@ async fn a_holder_is_shown_by_the_label_of_an_instance_and_by_no_other() {
         let stack = Stack::start();
         let mut redis = stack.redis();
         redis.run::<()>("SET sale:{42}:lock s3cret PX 60000");
-        let hold = format!("v1 7 s3cret 7 60000 0 {label};,");
+        let hold = format!("v1 7 604800000 s3cret 7 60000 0 {label};,");
         let mut fence = redis::cmd("SET");
         fence.arg("sale:{42}:lock:fence").arg(hold);
         redis.query::<()>(&fence);

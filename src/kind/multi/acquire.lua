@@ -4,7 +4,8 @@
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… as in look.lua, then keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter,
 --       empty not to wait · 6 f to wait for its turn, b to barge; then r to have the results if it
---       is refused, too · 7 label · 8 not used · 9… reads
+--       is refused, too · 7 label · 8 not used · 9 ms for which the records outlast the hold ·
+--       10… reads
 -- reply {1, nonce, fence, results}  all are held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results, at, kept}
 --                                   another holds the name at this place, from 1, for that long
@@ -26,9 +27,10 @@
 -- Others may have taken a fair one for dead at one name alone, while the clock was ahead. Behind
 -- them there, and ahead of them elsewhere, it would wait in a circle. So it joins all queues anew.
 --
--- needs     DONE FENCE HOLDER KEPT NAME WAITER WENT each extend head hold_of insists integer
--- needs     is_held join keep line_of liveness_left next_fence notify number_at prolong refuse
--- needs     remove_waiter run save
+-- needs     DONE FENCE FENCE_MS HOLDER KEPT NAME WAITER WENT each extend head hold_of insists
+-- needs     integer is_held join keep line_of liveness_left next_fence notify number_at prolong
+-- needs     refuse remove_waiter run save
+each(function() FENCE_MS = math.max(FENCE_MS, ARGV[9]) end)
 local held, fair = is_held(), string.find(ARGV[6], 'f')
 local taken, ms, label
 if not held then
@@ -92,4 +94,4 @@ else
     if HOLDER then prolong(NAME, ARGV[3]) else redis.call('SET', NAME, ARGV[2], 'NX', 'PX', ARGV[3]) end
   end)
 end
-return { 1, ARGV[1], fence, run(9) }
+return { 1, ARGV[1], fence, run(10) }

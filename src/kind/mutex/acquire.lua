@@ -4,7 +4,8 @@
 --       reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
---       the results in any case · 7 label · 8 not used · 9… reads
+--       the results in any case · 7 label · 8 not used · 9 as
+--       in life.lua · 10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without
 --                                     end), or free for the first waiter; how many wait ahead;
@@ -32,4 +33,4 @@ if fence then
 else
   take(ARGV[2], ARGV[3], function() fence = issue_fence(ARGV[2], ARGV[3], ARGV[7]) end)
 end
-return { 1, ARGV[1], fence, run(9) }
+return { 1, ARGV[1], fence, run(10) }

@@ -1,5 +1,42 @@
 -- Once: a stored result answers everybody who asks for the lock. It is '<mark> <result>'.
 --
+-- `Client::once(key)`: the first caller does the work under a mutex of that name. Its result is
+-- kept beside the mutex, as text, for 24 h by default. Later callers get that result. All that
+-- docs/protocol.md says of tokens, deadlines, receipts, waiting and unknown outcomes holds. The
+-- differences:
+-- - Acquire looks for a result first, and replies with it: one request, and nothing is executed.
+-- - A command of the commit stores the result (`SET {key}:result … PX keep`). So it is stored in
+--   the request that gives the lock back, only if the lease is still held, and exactly once by the
+--   receipt of every commit. A holder that lost its lease stores nothing, and is told `lost`. A
+--   holder whose reply is lost learns by its receipt that the result is stored. The first caller
+--   needs two requests.
+-- - Work that fails gives the lock back and stores nothing. The next caller does it. If a holder
+--   dies, the next one follows when its ttl is over. While the work runs, the lease is renewed
+--   (`Lock::run`).
+-- - Callers that come meanwhile do not queue. They want the result, not the lock, and all can have
+--   a stored result at once. A hand-over to the first would only delay the others. A release
+--   publishes `0` to all listeners, on a channel named like the result's key. Each asks once, and
+--   gets the result; if the work failed, one of them gets the lock. They have no part in a queue of
+--   plain locks of that name. If the key has a `,`, a `%` or a control character, all poll.
+-- - A fingerprint tells what was asked for. It stands in the mark of the result, and while the work
+--   runs in the holder's label, `once:<fingerprint>`, which no label of another lock can be. An
+--   acquire with another fingerprint is refused (`fingerprint_mismatch`). Fingerprints are compared
+--   only if both have one: a caller without one gets whatever is kept.
+-- - A result has a bound, 64 KiB by default and 256 KiB at most, since an answer has one, and a
+--   byte can need three on its way. A larger result is not stored, and the caller is told
+--   (`result_too_large`). The work was done then, and the next call does it again.
+-- - It lives behind one bridge, which may be one of several by name, or be in front of a cluster. A
+--   quorum refuses it, since its servers would have to agree on a result.
+--
+-- Executed once means kept once. A holder that is taken for dead may have done its work, and the
+-- next one does it again. One of the two results is stored, and every caller is told that one. So
+-- what the work does elsewhere must stand being done twice. The fence helps, or a key of its own
+-- that the other service knows, or commands under the lease. If Redis loses the result, it forgets
+-- that the work was executed.
+--
+-- A plain lock of the same name is the same mutex: each excludes the other. So work must not take a
+-- lock of its own key.
+--
 -- The mark says what was asked for. It is empty, or 'once:' and a fingerprint. It is also the
 -- holder's label, so that it is known while the work runs. Only a caller with a fingerprint can
 -- tell that another's differs.

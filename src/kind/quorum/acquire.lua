@@ -1,8 +1,73 @@
 -- Takes the lock at one of several servers, if it is free there.
 --
+-- Time-out. A vote waits for a server for a quarter of the ttl, and never for more than
+-- `request_timeout`. So a server that does not respond costs nothing while there is a majority
+-- without it.
+--
+-- Splits. An acquisition that failed withdraws everywhere, also at servers that did not answer. It
+-- goes on with a new token after a random pause.
+-- - From the second try on it asks one server first, the same one for all contenders of the name.
+--   The name chooses it, as it chooses a shard. The others are asked only if the lock is free
+--   there. So contenders do not split the vote again and again, and a try costs one request instead
+--   of 2 N.
+-- - Every fourth try asks all servers at once, since that one may still know of a holder that is
+--   gone.
+--
+-- An even N works, and gains nothing.
+--
+-- Fence. Each server issues its own. The highest of the majority counts. Before it is returned,
+-- `raise` makes it the last fence of a majority. So every later majority has a server that knew of
+-- it. A token is raised to one fence: if the raise fails, the token is given back, and the next try
+-- has a new one. So a `raise` that comes late tells its server nothing else than before.
+-- - If that server still has it, it issues a higher one.
+-- - If that server came back empty, only its clock can tell. It grants nothing before the
+--   quarantine is over. Its time is higher then if the servers' clocks differ by less than the
+--   quarantine.
+--
+-- So fences grow as long as the clocks agree to that degree. No server can promise more, since
+-- those that still remember may be away. Servers with NTP differ by milliseconds. If a ttl is no
+-- longer than that, set `restart_quarantine`.
+--
+-- The highest fence is also kept as the hold's own. So if a majority renews a resumed lease, one of
+-- its servers knows the fence. What a single server issued is not the hold's fence: the next
+-- holder's could be lower.
+--
+-- A server that came back may have lost its locks. So it grants none until it has been up for one
+-- ttl, as the Redlock page asks.
+-- - `vote` reads `uptime_in_seconds`, and says how much time is missing. If names are locked for
+--   different ttls, set `restart_quarantine` to the longest.
+-- - If so many have no say that the others are no majority, an acquisition is quarantined. It says
+--   when that ends at the earliest, and so does `inspect`: nobody could say whether the lock is
+--   held. A wait goes on past the quarantine, or ends at once if the quarantine is longer.
+-- - Redis counts that time by its wall clock. If a server's clock steps ahead after its start, as
+--   when it is first set over the network, it has a say too early. Set the clock before Redis
+--   starts.
+-- - A server that does not say how long it has been up (other engines) is believed. So is one that
+--   lost its keys while it ran (`FLUSHALL`, a fail-over behind one address).
+--
+-- What a quorum does not have:
+-- - a queue, so no hand-over and no `fair`; nor a signal list;
+-- - replicas to wait for: the servers stand in for each other;
+-- - any other kind of lock, and neither `once`, throttles nor debounces;
+-- - reads and writes, since the data is not there.
+--
+-- A renewal asks the servers again that did not vote for the lease, or lost their vote. A server
+-- that has the lock free, and has been up for long enough, votes anew. It raises its fence to that
+-- of the hold. So once a lease was renewed twice, all servers have it that were up for both
+-- renewals, had it free, and were past their quarantine. Then any minority of them may fail.
+-- - A new vote counts from the first renewal on that follows a granted one. Each renewal says its
+--   number, and that of the last one that was granted. The server keeps the number of the renewal
+--   that got its vote, for the ttl and 60 s.
+-- - So new votes bring back no lease that ran out at a majority or was freed by force. Others may
+--   have had the lock in between, and those votes never count.
+-- - A server that was renewed takes no `vote` of that token again, and none votes anew for a token
+--   that was given back.
+-- - A resumed lease knows no fence before its first renewal. So new votes begin with its second.
+-- - An answer that comes past the lease's deadline renews nothing.
+--
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 7 label · 8 ms for which this server must have been up ·
---       4 to 6 not used
+--       9 as in life.lua · 4 to 6 not used
 -- reply {1, nonce, fence, ''}     held by this token, with the full ttl
 --       {0, nonce, ms, 0, 0, label}  held by another for that long (-1: without end)
 --       {-2, nonce, ms}           for that long not this server's to give

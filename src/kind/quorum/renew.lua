@@ -9,12 +9,13 @@
 -- ARGV  1 nonce · 2 token · 5 fence of the hold, 0 if the lease does not know it: then no server
 --       votes anew · 6 ttl in ms · 7 told, or empty for the hold's own ttl, if that is known ·
 --       8 label · 9 ms for which this server must have been up · 10 this renewal · 11 the last one
---       that was granted · 3, 4 not used
+--       that was granted · 12 ms for which the record outlasts the hold · 3, 4 not used
 -- reply {1, nonce, '<fence> <ms> '}  held, for at least that long; the hold's fence, 0 if that is
 --                                   not known here
 --       {0, nonce}                  there is no vote that counts
 --
--- needs     DONE NAME RECEIPT WENT acquired extend is_held missing_uptime prolong raise_fence
+-- needs     DONE FENCE_MS NAME RECEIPT WENT acquired extend is_held missing_uptime prolong
+-- needs     raise_fence
 local function note(said) return redis.pcall('SET', RECEIPT, said, 'PX', ARGV[6] + 60000) end
 local held, last, yes = is_held(), DONE or '=', '=' .. ARGV[10]
 if held and (string.find(last, '^=') or last == ARGV[11]) then
@@ -27,6 +28,7 @@ end
 -- A renewal that was answered already, and comes again, gets no vote.
 if last ~= yes and note(ARGV[10]).ok and ARGV[5] ~= '0' and not WENT then
   if held or redis.call('EXISTS', NAME) == 0 and missing_uptime(ARGV[9]) == 0 then
+    FENCE_MS = math.max(FENCE_MS, ARGV[12])
     raise_fence(ARGV[5], ARGV[6], ARGV[8])
     redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6], 'NX')
     prolong(NAME, ARGV[6])

@@ -4,7 +4,8 @@
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
---       the results in any case · 7 label · 8 r to read, empty to write · 9… reads
+--       the results in any case · 7 label · 8 r to read, empty to write · 9 as in life.lua ·
+--       10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  held by others for that long (-1: without
 --                                     end), or free for a waiter that goes first; how many wait

@@ -1,6 +1,48 @@
 -- Shared: a lock that one writer has, or that readers share. The writer is stored as the holder of
 -- a mutex.
 --
+-- One writer, or many readers. Each hold is a lease like that of a lock. All that docs/protocol.md
+-- says of tokens, deadlines, receipts, commands, waiting and unknown outcomes holds for it. The
+-- differences:
+-- - The writer is the holder of a mutex of that name, in how it is stored and how it waits. So it
+--   excludes, and is excluded by, everybody who locks that key the common way.
+-- - Readers hold the name together. While there are any, the name says `readers`, which is no
+--   token, and lasts as long as the last reader. So readers and other programs' plain locks keep
+--   each other out, at no cost to those programs.
+-- - Who the readers are, and until when each reads, is stored beside the name. It counts only while
+--   the name says `readers`. Deleting the name, or forcing a lock of that name, ends all readers.
+--   None of them comes back when others read later: what is left of them is deleted before anybody
+--   else reads.
+-- - A reader ends by Redis's clock, and is deleted, as a permit is. A renewal never shortens what
+--   it has.
+-- - A waiting writer is not starved. A reader takes a free lock, or joins other readers, only if no
+--   living writer that came earlier waits among the first hundred of the queue. With `fair(false)`
+--   a reader barges: it looks at nobody. A writer that barges, as writers do by default, takes a
+--   lock that is free for an instant, also ahead of readers that wait. The rules for waiters that
+--   do not listen (hearing.lua) hold for both: a writer that polls is overtaken for 2 s at most,
+--   counted from the first release that passed it over. A hand-over does not stop at a reader that
+--   does not listen.
+-- - A release hands the lock to the next writer, or to all readers up to the next writer at once,
+--   as far as they listen, in one script, a hundred at most. The rest ask. The reader that takes
+--   the lock before them tells them to.
+-- - Downgrade. One script makes a reader of a writer, in the same hold, with its token and its
+--   fence. Nobody writes in between. The same script hands the lock to the readers that are first
+--   in the queue. A repeat finds a reader, and renews it. A downgrade that arrives when the lease
+--   is over changes nothing. While its outcome is unknown, so is what the lease is. All calls of
+--   the lease work in either case.
+-- - There is no upgrade. Two readers that waited for each other to leave would wait for ever. It is
+--   refused before anything is sent. An acquire to write may arrive with a reader's token, perhaps
+--   sent before the downgrade and delayed. It neither takes the lock nor joins the queue.
+-- - The release of a plain lock of that name knows nothing of readers. If a reader is the first in
+--   the queue, it stores the reader's token, as if that wanted to write, and tells it to ask.
+--   Asking makes a reader of it, and the next one is told to ask. So readers behind a plain lock
+--   begin one after the other, a round trip apart. Those behind a writer begin together.
+-- - A fence is higher than all before, of any reader or writer. What several readers write at the
+--   same time has no order that a fence could tell.
+-- - Refused: turns that callers share, for readers, since others read at the same time (a writer
+--   has them); a quorum, for both; and a signal list, since no other program's readers block on
+--   one.
+--
 -- provides  is_full is_held suits
 -- needs     HOLDER says till
 local function is_held() return says(ARGV[2]) or till[ARGV[2]] end

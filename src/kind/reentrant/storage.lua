@@ -1,6 +1,33 @@
 -- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a
 -- release on Redisson's channel.
 --
+-- An owner that has the lock may take it again, in any handler. The lock is free once it was
+-- released as often as it was taken. It is stored as Redisson stores its `RLock`: a hash with one
+-- field, the owner, whose value is the count. Its last release publishes `0` on Redisson's channel.
+-- A Redisson owner is `<client id>:<thread id>`. So both see one lock, and each wakes the other's
+-- waiters.
+--
+-- The record has what makes a repeat harmless. Each entry that counts is there, with when it ends.
+-- So a repeat of an acquire does not count twice, and a repeat of a release does not end a later
+-- hold. An entry that is not there counts no more, even if the clock is set back.
+--
+-- An acquire or a renewal never shortens what another entry of the hold needs.
+--
+-- Each entry has a ttl of its own. It counts no longer than that, whatever other entry keeps the
+-- hold. Each call of the owner, and each try of another, first removes the entries that are over.
+-- An inspection leaves them, and does not count them. So a handler that died, or whose release got
+-- lost, keeps others out for its ttl, and not for as long as its owner comes again. Redisson's part
+-- of a hold is different. What Redisson counts stays until Redisson takes it off, or the hold is
+-- over. If Redisson alone keeps a hold on, the entries that were over before stay on the count
+-- until the hold is over.
+--
+-- Data may be a hash too, and so is Redisson's read/write lock. A reentrant lock refuses a hash
+-- that has several fields, or no whole number where an owner has a count (`wrong_type`). It cannot
+-- tell data of one field with such a number.
+--
+-- Waiters for a reentrant lock do not queue, since Redisson's do not: all hear the same message,
+-- and all ask. So the lock cannot be fair.
+--
 -- The hash has no place for more, so the record has the rest. The holds in it are the hold, as '-',
 -- and each entry of it that counts. All have one fence, and the owner as their label. So nobody
 -- leaves twice, or leaves a later hold.

@@ -3,7 +3,8 @@
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
---       the results in any case · 7 label · 8 what it wants, as the kind stores it · 9… reads
+--       the results in any case · 7 label · 8 what it wants, as the kind stores it ·
+--       9 as in life.lua · 10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  nothing is free for that long (-1: without
 --                                     end), or free for the first waiter; how many wait ahead;

@@ -1,6 +1,39 @@
 -- Shared: permits. What is not known here is another program's: redis-semaphore's is a sorted set
 -- too, of since when each permit is held, so theirs come first. That is never free, and stays.
 --
+-- A semaphore has as many holders at once as it has permits. A permit is a lease like that of a
+-- lock. All that docs/protocol.md says of tokens, deadlines, receipts, commands, waiting and
+-- unknown outcomes holds for each. The differences:
+-- - A permit ends by Redis's clock, as a key does, although it is no key. A permit that has ended
+--   is not counted any more. The next script that changes anything deletes it. Otherwise, if
+--   Redis's clock were set back later, it would hold again after its holder was told that it was
+--   lost. A renewal never shortens a permit. The keys last as long as the permit that lasts
+--   longest.
+-- - The acquirer says how many permits there are. The number counts for that acquisition alone,
+--   also while it waits, and is stored nowhere. So it can change from one deployment to the next.
+--   An acquirer with a smaller number takes no permit away. It waits until fewer than that are
+--   held. While such a waiter is the first in the queue, the waiters behind it are handed nothing.
+--   Those that barge take a permit when they ask: at least every third of their liveness, and when
+--   the permits in their way end. Those that are fair wait until it has had its turn.
+-- - A release hands its permit to the first waiter by the rules of hearing.lua. It goes on while
+--   permits are free, since others may have run out. An acquirer that finds another permit free
+--   tells the first in the queue to ask (`0`). That waiter may have begun to listen after the
+--   permit was freed.
+-- - A lock of another kind may be taken and released at the name while somebody waits for a permit.
+--   Its release hands that waiter nothing, and leaves the name free. It tells the waiter to ask
+--   (`0`).
+-- - A fence is higher than all before, of any permit. It tells a permit from every other, and
+--   orders permits by when they were granted. But all those held at once may write.
+-- - A forced release frees all permits at once.
+-- - Turns that callers share are refused, since others would decide at the same time.
+--
+-- A semaphore is not stored as other libraries' semaphores are, so it shares nothing with them. A
+-- lock of the same name has another type, so each refuses the other (`wrong_type`).
+-- redis-semaphore's semaphores have the same type, but say since when a permit is held. An acquirer
+-- tells them apart by the first member that is no token, refuses them, and leaves them alone
+-- (docs/switching.md). No majority of several servers could agree on who has which permit, so a
+-- quorum refuses semaphores.
+--
 -- provides  delete free grant is_full is_held refuse_others suits
 -- needs     HOLDERS MORE NAME add earliest hold_of holders_err integer is_many now_ms remove till
 local is_theirs = holders_err or earliest and not hold_of(earliest)

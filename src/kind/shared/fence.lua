@@ -7,8 +7,8 @@ local function next_fence()
   check_record()
   return integer(math.max((LAST or 0) + 1, now_us()))
 end
-local function issue_fence(token, ttl, label, till, others)
+local function issue_fence(token, ttl, label, till, others, ms)
   local fence = next_fence()
-  keep(fence, token, fence, ttl, label, till, others)
+  keep(fence, token, fence, ttl, label, till, others, ms)
   return fence
 end

@@ -6,5 +6,5 @@
 local function had(fence)
   local want, channel = string.match(WAITERS ~= '' and head() or '', '^v1 %S+ %d+ %l(%S*) %d+ %S* (.+)$')
   if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end
-  return { 1, ARGV[1], fence, run(9) }
+  return { 1, ARGV[1], fence, run(10) }
 end

@@ -58,8 +58,8 @@ local function last_end()
   return integer(math.max(0, (last or 0) - now_ms()))
 end
 -- What is known of holders lasts as long as these, since a later script asks who they were.
-local function keep_all()
-  local has_more, life = is_many, last_end()
+local function keep_all(life)
+  local has_more = is_many
   for token in pairs(till) do has_more = has_more or not in_record(token) end
   redis.call('PEXPIRE', HOLDERS, life)
   if has_more then redis.call('PEXPIRE', MORE, life) end
@@ -68,7 +68,7 @@ end
 -- does not refuse. Returns how long it lasts.
 local function go_on(token, ms)
   till[token] = math.max(till[token] or 0, now_ms() + ms)
-  keep_all()
+  keep_all(last_end())
   redis.call('ZADD', HOLDERS, integer(till[token]), token)
   return till[token] - now_ms()
 end
@@ -82,10 +82,11 @@ local function add(token, ms, ttl, label)
     redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label }, ' '))
     others = rest
   end
-  local fence = issue_fence(token, ttl, label, 0, others)
   till[token], IS_SHARED, earliest = now_ms() + ms, true, earliest or token
+  local life = last_end()
+  local fence = issue_fence(token, ttl, label, 0, others, life)
   redis.call('ZADD', HOLDERS, integer(till[token]), token)
-  keep_all()
+  keep_all(life)
   return fence
 end
 local function remove(token)

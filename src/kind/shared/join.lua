@@ -12,7 +12,8 @@
 --
 -- provides  WAITER head join refuse
 -- needs     FENCE FEW KEPT LAST LATER QUEUE WAITERS check_record count digits gather integer
--- needs     line_of liveness_left living now_ms now_us others_wait run save waiting write
+-- needs     line_of liveness_left living longest_life now_ms now_us others_wait run save waiting
+-- needs     write
 local WAITER = ARGV[5]
 local function head()
   if WAITERS ~= '' then gather() end
@@ -65,5 +66,7 @@ local function refuse(ms, label)
   check_record()
   local now, ahead = LAST or 0, nil
   if WAITER == '' then ahead = waiting() else now, ahead = integer(math.max(now_us(), now)), join() end
-  return { 0, ARGV[1], ms, ahead, now, label or '', string.find(ARGV[6], 'r') and run(9) or nil }
+  -- Of another program's hold nobody prolongs the record.
+  if WAITER ~= '' and not label then redis.call('PEXPIRE', FENCE, longest_life()) end
+  return { 0, ARGV[1], ms, ahead, now, label or '', string.find(ARGV[6], 'r') and run(10) or nil }
 end

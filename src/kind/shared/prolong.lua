@@ -7,12 +7,12 @@
 -- The record of a lock lasts longer than it must, and so need not be prolonged each time.
 --
 -- provides  prolong prolong_record
--- needs     FENCE FENCE_MS KEPT longest_life
+-- needs     FENCE FENCE_MS IS_OURS longest_life
 local function prolong(key, ms)
   local left = math.max(redis.call('PTTL', key), tonumber(ms))
   redis.call('PEXPIRE', key, left)
   return left
 end
 local function prolong_record(ms)
-  if KEPT and redis.call('PTTL', FENCE) < FENCE_MS + ms then redis.call('PEXPIRE', FENCE, longest_life() + ms) end
+  if IS_OURS and redis.call('PTTL', FENCE) < FENCE_MS + ms then redis.call('PEXPIRE', FENCE, longest_life() + ms) end
 end

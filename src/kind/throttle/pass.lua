@@ -1,5 +1,19 @@
 -- Lets a call through if none was for as long as its window, or says for how long that lasts.
 --
+-- `Client::throttle(name, window)`: a call passes if no window lasts, and begins one.
+-- - A repeat of a call that passed is told so by its receipt, even if its window is over and
+--   another call passed since. A call that was refused leaves nothing behind, since a throttle may
+--   refuse thousands a second. So its repeat may pass.
+-- - What another program keeps in place of the window is told (`wrong_type`) and left alone, if it
+--   has another type or never ends. A string that ends counts as a window.
+-- - An unknown outcome is an error: the caller counts as not passed. In the background it gives
+--   back what it may have. Its window ends, and a request of it that arrives later is refused for
+--   60 s. A call that was dropped does the same. So does a call that was refused although an
+--   earlier request of it may still arrive. If the request that gives back is lost too, nobody
+--   passes until the window is over.
+-- - What is not prevented: the network may deliver a refused request once more when the window is
+--   over. That begins a window that nobody uses.
+--
 -- KEYS  1 throttle · 2 receipt
 -- ARGV  1 nonce · 2 token · 3 window in ms
 -- reply {1, nonce}      it passed

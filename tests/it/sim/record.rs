@@ -33,7 +33,8 @@ impl Record {
         let text = String::from_utf8_lossy(text);
         let whole = text.strip_prefix("v1 ").and_then(|text| {
             let (head, waiters) = text.split_once(',')?;
-            let (last, holds) = head.split_once(' ')?;
+            let (last, rest) = head.split_once(' ')?;
+            let (_, holds) = rest.split_once(' ')?;
             let hold = |hold: &str| {
                 let mut words = hold.split(' ');
                 Some(Kept {

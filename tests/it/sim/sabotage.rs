@@ -284,7 +284,7 @@ fn a_lost_answer_that_is_taken_for_nothing_executed() {
     bent(ExactlyOnce, Bent::Denying);
 }
 
-const FOUND: &str = "string.find(ARGV[6], 'r') and run(9) or nil";
+const FOUND: &str = "string.find(ARGV[6], 'r') and run(10) or nil";
 
 broken! {
     Single;
@@ -347,7 +347,7 @@ broken! {
         => "nil";
     a_refusal_that_says_what_an_earlier_one_found: ReadsAreTrue,
         FOUND
-        => "redis.call('SET', 'found:' .. NAME, run(9), 'NX', 'PX', 60000) and run(9) or redis.call('GET', 'found:' .. NAME)";
+        => "redis.call('SET', 'found:' .. NAME, run(10), 'NX', 'PX', 60000) and run(10) or redis.call('GET', 'found:' .. NAME)";
     an_acquire_that_does_not_know_its_own_token: GrantIsLearned,
         "local mine = HOLDER == ARGV[2]"
         => "local mine = false";
@@ -370,7 +370,7 @@ broken! {
         "redis.call('SET', NAME, token, 'NX', 'PX', ms)"
         => "redis.call('SET', NAME, token, 'NX')";
     a_fence_without_expiry: KeysExpire,
-        "redis.call('SET', FENCE, text, 'PX', longest_life() + (ttl or 0), KEPT and 'XX' or 'NX')"
+        "redis.call('SET', FENCE, text, 'PX', longest_life() + (ms or 0), KEPT and 'XX' or 'NX')"
         => "redis.call('SET', FENCE, text)";
     a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder,
         "if tonumber(owners[2]) > 1 then"
@@ -379,6 +379,6 @@ broken! {
         "enter(fence, ARGV[3], ARGV[3])"
         => "fence = next_fence() LAST = fence enter(fence, ARGV[3], ARGV[3])";
     a_repeat_that_enters_twice: NoGhost,
-        "if is_held() then extend(ARGV[3]) return { 1, ARGV[1], (hold_of(ENTRY)), run(9) } end"
+        "if is_held() then extend(ARGV[3]) return { 1, ARGV[1], (hold_of(ENTRY)), run(10) } end"
         => "";
 }

@@ -22,7 +22,7 @@ fn a_hand_over_from_before_is_not_taken_for_a_new_one_though_the_clock_is_set_ba
     super::hold_for(Semaphores, (SEED..SEED + 1, false));
 }
 
-const ADD: &str = "redis.call('ZADD', HOLDERS, integer(till[token]), token) keep_all()";
+const ADD: &str = "redis.call('ZADD', HOLDERS, integer(till[token]), token) keep_all(life)";
 
 broken! {
     Semaphores;

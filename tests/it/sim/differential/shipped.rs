@@ -17,7 +17,7 @@ use crate::workload::Locks;
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     compare(|pair| {
         let shipped = shipped();
-        assert_eq!(shipped.len(), 44);
+        assert_eq!(shipped.len(), 43);
         let rng = Rng::new(7);
         for step in 0..3_000 {
             let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
@@ -33,7 +33,7 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
 }
 
 /// The scripts that clients send. Each kind of lock has six of its own, with two exceptions: kinds
-/// that live on several servers share four, and `once` shares with the mutex what inspects.
+/// that live on several servers share four, and `once` shares with the mutex what renews and what inspects.
 /// Throttles and debounces have theirs.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
@@ -160,17 +160,20 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     }
     let (session, number) = (rng.pick(&["s1", "s2"]), rng.pick(&["1", "2", "3", "9"]));
     let fairness = rng.pick(&["b", "f", "br", "fr"]);
+    let life = rng.pick(&["90000000", "604800000"]);
     let args = match script {
         Script::Acquire if is_once => {
             let mark = rng.pick(&["", "once:x", "once:y"]);
-            vec![who, ttl, ttl, "", "b", mark, ""]
+            vec![who, ttl, ttl, "", "b", mark, "", "53000"]
         }
-        Script::Acquire | Script::All => vec![who, ttl, liveness, waiter, fairness, "label", ""],
-        Script::Reenter => vec![who, ttl, "", "", fairness, "", ""],
-        Script::Share => vec![who, ttl, liveness, waiter, fairness, "label", "2"],
+        Script::Acquire | Script::All => {
+            vec![who, ttl, liveness, waiter, fairness, "label", "", life]
+        }
+        Script::Reenter => vec![who, ttl, "", "", fairness, "", "", life],
+        Script::Share => vec![who, ttl, liveness, waiter, fairness, "label", "2", life],
         Script::ReadWrite => {
             let wants = rng.pick(&["r", "r", ""]);
-            vec![who, ttl, liveness, waiter, fairness, "label", wants]
+            vec![who, ttl, liveness, waiter, fairness, "label", wants, life]
         }
         Script::Downgrade => vec![who, session, "0", rng.pick(&["0", number]), ttl, "told"],
         Script::Renew => {
@@ -180,13 +183,13 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         Script::Release => vec![who, session, number, rng.pick(&["0", number])],
         Script::Abandon => vec![who, waiter],
         // Both servers have been up for long enough.
-        Script::Vote => vec![who, ttl, "", "", "b", "label", "-100000"],
+        Script::Vote => vec![who, ttl, "", "", "b", "label", "-100000", life],
         Script::VoteAgain => {
             let (this, last) = rng.pick(&[("s1.2", "s1.1"), ("s1.3", "s1.2"), ("s2.1", "")]);
             let told = rng.pick(&["told", ""]);
             let fence = rng.pick(&["0", number]);
             vec![
-                who, "", "", fence, ttl, told, "label", "-100000", this, last,
+                who, "", "", fence, ttl, told, "label", "-100000", this, last, life,
             ]
         }
         Script::Withdraw => vec![who, session, number],

@@ -52,8 +52,7 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
     });
 }
 
-/// docs/protocol.md says "7 days after the lock's end" of the key with the fence, the ttl and the
-/// label.
+/// docs/protocol.md says that the record outlasts the last hold.
 #[test]
 fn a_renewal_for_less_does_not_shorten_what_is_known_of_the_hold() {
     play(|case| async move {

@@ -121,7 +121,7 @@ fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
         let fence_key = format!("{{{NAME}}}:fence");
         let fence_of_hold = || {
             let kept = asked.execute(&[b"GET", fence_key.as_bytes()]).to_string();
-            kept.split(' ').nth(3).map(str::to_owned)
+            kept.split(' ').nth(4).map(str::to_owned)
         };
         assert_eq!(fence_of_hold(), Some(lease.fence().to_string()));
         asked.execute(&[b"DEL", NAME.as_bytes()]);
@@ -135,6 +135,7 @@ fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
             "",
             "",
             "0",
+            "60000",
         ];
         let mut words = vec!["EVAL", vote.expect("it has voted"), "4"];
         words.extend(keys.iter().chain(&args));

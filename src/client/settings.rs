@@ -1,0 +1,83 @@
+//! The settings of a client that have a default.
+
+use std::time::Duration;
+
+use super::Client;
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::transport::Transport;
+use crate::ttl;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl<T: Transport, R: Runtime> Client<T, R> {
+    /// Puts `prefix` before every lock's name: `shop:` and `sku:42` make the key `shop:sku:42`.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// How long a request may wait for its reply before it is aborted: 1 ms or more. Default 2 s.
+    /// No reply is awaited past the lease's deadline, whatever is set here.
+    ///
+    /// It also bounds how long a call that does not wait for the lock obeys a bridge's
+    /// `Retry-After`, all pauses together. A call does not obey a longer one, and fails at once;
+    /// [`Error::retry_after`] then has it.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is shorter.
+    #[must_use]
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.topology.request_timeout = timeout;
+        self.with(timeout >= ttl::SHORTEST, || {
+            let given = ttl::shown(timeout);
+            format!("the time-out of a request is 1 ms or more, not {given}")
+        })
+    }
+
+    /// How often an operation is sent if its requests get lost: once or more. Default 3.
+    ///
+    /// Sending again is safe: all attempts carry the same token, and a write carries its number. A
+    /// write is not sent again more than half a minute after the first time, since Redis could no
+    /// longer tell that it is the same one.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
+    #[must_use]
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.topology.attempts = attempts;
+        self.with(attempts > 0, || {
+            "an operation is attempted once or more, not 0 times".to_owned()
+        })
+    }
+
+    /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366 days,
+    /// in whole milliseconds. Default 7 days. It takes up to an eighth longer.
+    ///
+    /// For so long each name that was locked leaves some 150 bytes in Redis. Shorten it where names
+    /// are locked once, as one for each order. Then a fence is higher than all earlier ones of its
+    /// name as long as the clock of Redis is not set back by more than this, which a fail-over can
+    /// do too: once Redis has forgotten the last fence, the next one is its time in microseconds.
+    ///
+    /// If clients differ, the longest of those that lock a name counts. What is executed
+    /// [once](Client::once), throttles and debounces leave nothing for longer than a minute behind
+    /// their own time, whatever is set here.
+    ///
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of range.
+    #[must_use]
+    pub fn fence_life(mut self, life: Duration) -> Self {
+        self.topology.fence_life = life;
+        self.with(ttl::is_valid(life, MINUTE..=ttl::MAX), || {
+            let given = ttl::shown(life);
+            format!(
+                "a fence is remembered for 1 minute to 366 days, in whole milliseconds, not {given}"
+            )
+        })
+    }
+
+    /// With an option that `is_valid`, or else with what to say of it.
+    pub(super) fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
+        let checked = is_valid.then_some(()).ok_or_else(|| Error::invalid(what()));
+        self.checked = self.checked.and(checked);
+        self
+    }
+}
