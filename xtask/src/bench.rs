@@ -5,6 +5,7 @@
 //! rounds, of the ratio to the bare POST of the same round. So a machine that is busy for a while
 //! slows all cases alike.
 
+pub(crate) mod bill;
 pub(crate) mod bridges;
 pub(crate) mod contention;
 pub(crate) mod js;

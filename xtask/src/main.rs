@@ -130,6 +130,9 @@ enum Task {
 
 #[derive(Subcommand)]
 enum Benchmark {
+    /// Count the Redis commands of each call, beside its peers', and what it takes of Redis and
+    /// leaves there
+    Bill,
     /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of
     /// Upstash's dialect
     Bridges(bench::bridges::Bridges),
@@ -175,6 +178,9 @@ fn run(task: Task) -> Result<bool> {
         Task::Wasmtime => return test::run_wasmtime(),
         Task::Heap { kind, calls } => return test::run_heap(&kind, calls),
         Task::Bench { benchmark: None } => bench::run()?,
+        Task::Bench {
+            benchmark: Some(Benchmark::Bill),
+        } => bench::bill::run()?,
         Task::Bench {
             benchmark: Some(Benchmark::Bridges(options)),
         } => bench::bridges::run(&options)?,
