@@ -93,7 +93,7 @@ fn row(case: &str, figures: &Value, most: Option<f64>) -> Result<String> {
     let number = |name: &str| figures[name].as_f64();
     let [requests, commands, us] = ["requests", "commands", "us"].map(number);
     let (requests, commands) = (requests.context("requests")?, commands.context("commands")?);
-    let most = most.or(number("most")).filter(|most| *most > 0.0);
+    let most = most.or_else(|| number("most")).filter(|most| *most > 0.0);
     let bound = most.map_or_else(String::new, |most| {
         let verdict = if commands <= most { "met" } else { "MISSED" };
         format!("{most:2} {verdict}")
