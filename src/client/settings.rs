@@ -50,8 +50,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         })
     }
 
-    /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366 days,
-    /// in whole milliseconds. Default 7 days. It takes up to an eighth longer.
+    /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366
+    /// days, in whole milliseconds. Default 7 days. It takes up to an eighth longer.
     ///
     /// For so long each name that was locked leaves some 150 bytes in Redis. Shorten it where names
     /// are locked once, as one for each order. Then a fence is higher than all earlier ones of its

@@ -33,8 +33,8 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
 }
 
 /// The scripts that clients send. Each kind of lock has six of its own, with two exceptions: kinds
-/// that live on several servers share four, and `once` shares with the mutex what renews and what inspects.
-/// Throttles and debounces have theirs.
+/// that live on several servers share four, and `once` shares with the mutex what renews and what
+/// inspects. Throttles and debounces have theirs.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {
