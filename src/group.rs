@@ -153,9 +153,10 @@ impl<S: Section> GroupCommit<S> {
         self
     }
 
-    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, or
-    /// beyond ten times as many callers of all names, an item gets [`Error::Held`] at once. An item
-    /// that finds nobody does not wait, so 0 means one at a time.
+    /// How many items of a name may wait for a turn, or for a look. Default 10,000. All names
+    /// together may have ten times as many callers. While they do, one item of each name may wait,
+    /// and before that no more than there are places left. Beyond that an item gets [`Error::Held`]
+    /// at once. An item that finds nobody does not wait, so 0 means one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;

@@ -61,8 +61,9 @@ export interface GroupCommitOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * How many items of a name may wait for a turn, or for a look. Default 10,000. Beyond that, or
-   * beyond ten times as many callers of all names, an item gets a `HeldError` at once.
+   * How many items of a name may wait for a turn, or for a look. Default 10,000. All names together
+   * may have ten times as many callers. While they do, one item of each name may wait, and before
+   * that no more than there are places left. Beyond that an item gets a `HeldError` at once.
    */
   readonly maxWaiting?: number | undefined;
 }

@@ -62,8 +62,10 @@ export class Lines<Item, Answer> {
       },
     };
     const line = this.#line(name, key);
-    const isFull = line.waiting >= this.#bound.waiting || this.#callers >= 10 * this.#bound.waiting;
-    if (!line.isIdle && isFull) throw heldBehind(key, line.waiting, home.ttl, home.wait);
+    // Names with many items leave places to names with few.
+    const left = 10 * this.#bound.waiting - this.#callers;
+    const room = Math.min(this.#bound.waiting, Math.max(left, 1));
+    if (!line.isIdle && line.waiting >= room) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
     this.#callers++;
     const deafen = onAbort(signals, entry.call);

@@ -46,9 +46,12 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// How many callers of all names may wait for their answers.
-    pub(super) const fn callers(self) -> usize {
-        self.waiting.saturating_mul(10)
+    /// How many items of a name may wait beside so many callers of all names, who may be ten times
+    /// as many: no more than there are places left. So names with many items leave places to names
+    /// with few. One item may always wait.
+    pub(super) fn room(self, callers: usize) -> usize {
+        let left = self.waiting.saturating_mul(10).saturating_sub(callers);
+        self.waiting.min(left.max(1))
     }
 }
 

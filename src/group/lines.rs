@@ -84,7 +84,7 @@ impl<I, A> Lines<I, A> {
     }
 
     /// # Errors
-    /// As many wait as may. An item that finds nobody does not wait.
+    /// So many wait already, and no more may. An item that finds nobody does not wait.
     pub(super) fn arrive(
         &self,
         name: &str,
@@ -101,7 +101,7 @@ impl<I, A> Lines<I, A> {
         } = &mut *state;
         if let Some(line) = by_name.get(name) {
             let waiting = line.callers.waiting();
-            if waiting >= bound.waiting || *callers >= bound.callers() {
+            if waiting >= bound.room(*callers) {
                 return Err(waiting);
             }
         }

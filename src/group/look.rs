@@ -201,8 +201,8 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         let mut state = looks.state();
         // An item that finds nobody does not wait.
         let found = state.get(lock.key()).map(|found| found.waiting.len());
-        let is_full = looks.callers.load(Relaxed) >= bound.callers();
-        if let Some(waiting) = found.filter(|waiting| is_full || *waiting >= bound.waiting) {
+        let room = bound.room(looks.callers.load(Relaxed));
+        if let Some(waiting) = found.filter(|waiting| *waiting >= room) {
             return Err(held(lock, waiting));
         }
         looks.callers.fetch_add(1, Relaxed);

@@ -218,41 +218,6 @@ fn where_items_take_turns_they_wait_for_no_look() {
 }
 
 #[test]
-fn callers_of_all_names_together_have_a_bound_too() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 0");
-        let sale = GroupCommit::new(Sale).max_waiting(2);
-        let mut held = Vec::new();
-        let mut waiting = Vec::new();
-        for name in 0..11 {
-            let lock = stack.lock(&format!("name:{name}"));
-            held.push(lock.try_acquire().await.unwrap());
-            for number in 0..2 {
-                let (sale, lock) = (sale.clone(), lock.clone().wait_timeout(ms(600_000)));
-                let number = 2 * name + number;
-                let submitted = async move { sale.submit(&lock, order(number)).await };
-                let submitted = tokio::task::spawn_local(submitted);
-                if number == 21 {
-                    // Twenty wait, and the name has one of its own.
-                    let error = submitted.await.unwrap().unwrap_err();
-                    assert!(matches!(error, Error::Held { requests: 0, .. }), "{error}");
-                    continue;
-                }
-                waiting.push(submitted);
-                tokio::task::yield_now().await;
-            }
-        }
-        for lease in held {
-            lease.release().await.unwrap();
-        }
-        for submitted in waiting {
-            assert_eq!(submitted.await.unwrap().unwrap(), Answer::SoldOut);
-        }
-    });
-}
-
-#[test]
 fn a_caller_that_comes_when_too_many_wait_is_told_so_at_once() {
     run(async {
         let mut stack = Stack::spawn();
