@@ -40,7 +40,7 @@ use section::Peek;
 /// acquires the lock for all of them, and reads what all need in that same request. It decides the
 /// items one after the other, under one fence, and writes for all in a second request. An item that
 /// arrives before the request that takes the lock was sent is in that turn. Items are decided in
-/// order of arrival, and each caller gets its own answer.
+/// order of arrival, unless one is too large for its turn, and each caller gets its own answer.
 ///
 /// Make one for each kind of section, and have all callers use it: as a `static`, or as a
 /// `thread_local!` in a Worker. There each request brings a lock of its own, since a request may
@@ -131,6 +131,7 @@ impl<S: Section> GroupCommit<S> {
     /// look fails, the turn decides.
     ///
     /// With [`Lock::wait_for_replicas`] no item is looked at: a look sees what no replica has yet.
+    /// Nor is an item whose reads alone are over [`GroupCommit::max_bytes`].
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
@@ -146,17 +147,18 @@ impl<S: Section> GroupCommit<S> {
 
     /// How many bytes of commands a request has at most, approximately. Default 256 KiB. Bridges
     /// have a limit: Upstash's is 1 MB on its smallest plan. The writes of a turn's last item may
-    /// exceed it. An item that is too large for any turn gets a turn of its own.
+    /// exceed it. An item that alone exceeds it gets a turn of its own. Before the next such item,
+    /// others have as many turns as the bytes of that one would fill.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.bound.bytes = bytes;
         self
     }
 
-    /// How many items of a name may wait for a turn, or for a look. Default 10,000. All names
-    /// together may have ten times as many callers. While they do, one item of each name may wait,
-    /// and before that no more than there are places left. Beyond that an item gets [`Error::Held`]
-    /// at once. An item that finds nobody does not wait, so 0 means one at a time.
+    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Once all names
+    /// together have five times as many callers, each may have its share of as many again, or one.
+    /// Beyond that an item gets [`Error::Held`] at once. An item that finds nobody does not wait, so
+    /// 0 means one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;
@@ -219,7 +221,8 @@ impl<S: Section> GroupCommit<S> {
         lock.check_reads(&reads)?;
         let bytes = reads::bytes(&reads);
         let item = Arc::new(Pending::new(item, reads));
-        let Some(peek) = self.peek.filter(|_| !lock.waits_for_replicas()) else {
+        let looks = !lock.waits_for_replicas() && bytes <= self.bound.bytes;
+        let Some(peek) = self.peek.filter(|_| looks) else {
             return self.take_turn(lock, item, bytes).await;
         };
         if self.shared.habits.takes_turns(lock.key()) {

@@ -5,8 +5,8 @@
 /** A caller that waits with its item. */
 export interface Entry<Item, Answer> {
   readonly item: Item;
-  /** Of its reads. */
-  readonly bytes: number;
+  /** Of its reads, or of its writes if these are found to be too large for a turn with others. */
+  bytes: number;
   outcome?: Outcome<Answer>;
   /**
    * Its caller no longer waits. If the item is in a turn that has begun, it is decided there, else
@@ -30,6 +30,11 @@ export interface Turn<Item, Answer> {
   entries: readonly Entry<Item, Answer>[];
   /** Others for which it asked too, and which wait until it begins. */
   askedFor: readonly Entry<Item, Answer>[];
+  /**
+   * How many turns of others come before the next item that is too large for a turn with others, if
+   * it is the turn of one.
+   */
+  owes: number;
   /** It has the lock. From then on no item leaves it. */
   hasBegun: boolean;
   /** What proves its lease, once its commit is on its way. */
@@ -49,6 +54,8 @@ export class Gather<Item, Answer> {
   #turn: Turn<Item, Answer> | undefined;
   /** How many items a turn has at most, since the replies for more were too large. */
   #most = Infinity;
+  /** How many turns of others come before the next item that is too large for a turn with others. */
+  #owed = 0;
   #signs = 0;
   /** What proves a lease whose driver went away, for the next driver to give it back. */
   #orphan: string | undefined;
@@ -99,13 +106,18 @@ export class Gather<Item, Answer> {
 
   /**
    * A turn for this caller to drive, if it waits and no turn is under way. The first items are in
-   * it, even if its own is not.
+   * it, even if its own is not. One that is too large for a turn with others has one to itself.
+   * Then come as many turns of others as would take its bytes.
    */
   drive(entry: Entry<Item, Answer>, bound: Bound): Turn<Item, Answer> | undefined {
     if (this.#turn || !this.#waiting.includes(entry)) return undefined;
     this.#signs++;
-    const entries = this.#waiting.splice(0, this.#fitting([], bound));
-    return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [], hasBegun: false });
+    const isLarge = ({ bytes }: { readonly bytes: number }) => bytes > bound.bytes;
+    const first = this.#waiting[0]!;
+    const own = isLarge(first) && (this.#owed === 0 || this.#waiting.every(isLarge));
+    const entries = own ? [first] : this.#fitting([], bound);
+    this.#take(entries);
+    return (this.#turn = { driver: entry, showsWithin: 0, entries, askedFor: [], owes: 0, hasBegun: false });
   }
 
   /**
@@ -115,8 +127,23 @@ export class Gather<Item, Answer> {
   ask(turn: Turn<Item, Answer>, bound: Bound): Item[] | undefined {
     if (this.#turn !== turn) return undefined;
     turn.entries = turn.entries.filter(({ hasLeft }) => !hasLeft);
-    turn.askedFor = this.#waiting.slice(0, this.#fitting(turn.entries, bound));
+    this.#letOthersGoFirst(turn, bound);
+    turn.askedFor = this.#fitting(turn.entries, bound);
     return [...turn.entries, ...turn.askedFor].map(({ item }) => item);
+  }
+
+  /**
+   * An item that has the turn to itself gives it to others, if they have come meanwhile and had
+   * fewer turns since the last such item than they are to have.
+   */
+  #letOthersGoFirst(turn: Turn<Item, Answer>, bound: Bound): void {
+    const own = turn.entries.find(({ bytes }) => bytes > bound.bytes);
+    turn.owes = own ? Math.ceil(own.bytes / Math.max(bound.bytes, 1)) : 0;
+    const others = this.#fitting([], bound);
+    if (turn.owes === 0 || this.#owed === 0 || others.length === 0) return;
+    this.putBack(turn, () => false);
+    this.#take(others);
+    [turn.entries, turn.owes] = [others, 0];
   }
 
   /**
@@ -129,25 +156,35 @@ export class Gather<Item, Answer> {
     // One item may have had the large reply. If not, a later turn finds out.
     this.#most += Math.floor(this.#most / 8) + 1;
     turn.hasBegun = true;
-    const waits = turn.askedFor.map((entry) => this.#waiting[0] === entry && this.#waiting.shift() !== undefined);
-    const has = [...turn.entries.map(({ hasLeft }) => !hasLeft), ...waits];
+    this.#owed = turn.owes > 0 ? turn.owes : Math.max(this.#owed - 1, 0);
+    // Whoever has left waits no more.
+    const has = [...turn.entries, ...turn.askedFor].map(({ hasLeft }) => !hasLeft);
+    this.#take(turn.askedFor);
     turn.entries = [...turn.entries, ...turn.askedFor].filter((_, at) => has[at]);
     turn.askedFor = [];
     return has;
   }
 
   /**
-   * How many of the waiting items have room beside `entries`. An item that is too large for any
-   * turn has one to itself.
+   * The waiting items that have room beside `entries`. Those behind one that is too large for a
+   * turn with others do not wait for it.
    */
-  #fitting(entries: readonly Entry<Item, Answer>[], bound: Bound): number {
+  #fitting(entries: readonly Entry<Item, Answer>[], bound: Bound): Entry<Item, Answer>[] {
     let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-    let count = 0;
-    for (const most = Math.min(Math.min(bound.items, this.#most) - entries.length, this.#waiting.length); count < most; count++) {
-      bytes += this.#waiting[count]!.bytes;
-      if (bytes > bound.bytes) break;
+    const most = Math.min(bound.items, this.#most) - entries.length;
+    const fitting: Entry<Item, Answer>[] = [];
+    for (const entry of this.#waiting) {
+      if (entry.bytes > bound.bytes) continue;
+      bytes += entry.bytes;
+      if (fitting.length >= most || bytes > bound.bytes) break;
+      fitting.push(entry);
     }
-    return entries.length === 0 ? Math.max(count, 1) : count;
+    return fitting;
+  }
+
+  #take(entries: readonly Entry<Item, Answer>[]): void {
+    const taken = new Set(entries);
+    this.#waiting = this.#waiting.filter((entry) => !taken.has(entry));
   }
 
   /**

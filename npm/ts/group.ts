@@ -4,10 +4,10 @@ import { callable, count, type Names, options as known } from "./check.js";
 import { bytesOf, type Command, fromRaw, isSame, toRaw } from "./command.js";
 import { type CommandFailedError, EdgelockError, HeldError } from "./errors.js";
 import type { Lease } from "./lease.js";
-import type { Bound, Outcome } from "./gather.js";
+import type { Bound, Outcome, Turn } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
 import { type Home, Lock } from "./lock.js";
-import { commandFailed, invalidArgument, unavailable } from "./make-error.js";
+import { commandFailed, invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 
 /** What becomes of an item. */
@@ -45,7 +45,8 @@ export interface Section<Item, Answer, State = undefined> {
    * over, an order that was placed before. `undefined` means that the item needs its turn, which
    * then costs one more round trip. All items are looked at first; those that arrive at about the
    * same time share the request. If a look fails, the turn decides. If the lock has
-   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet.
+   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet. Nor is an item
+   * whose reads alone are over `maxBytes`.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }
@@ -56,14 +57,15 @@ export interface GroupCommitOptions {
   readonly maxItems?: number | undefined;
   /**
    * How many bytes of commands a request has at most, approximately. Default 262,144; 2,097,152 at
-   * most. The writes of a turn's last item may exceed it. An item that is too large for any turn
-   * gets a turn of its own.
+   * most. The writes of a turn's last item may exceed it. An item that alone exceeds it gets a turn
+   * of its own. Before the next such item, others have as many turns as the bytes of that one would
+   * fill.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * How many items of a name may wait for a turn, or for a look. Default 10,000. All names together
-   * may have ten times as many callers. While they do, one item of each name may wait, and before
-   * that no more than there are places left. Beyond that an item gets a `HeldError` at once.
+   * How many items of a name may wait for a turn, or for a look. Default 10,000. Once all names
+   * together have five times as many callers, each may have its share of as many again, or one.
+   * Beyond that an item gets a `HeldError` at once.
    */
   readonly maxWaiting?: number | undefined;
 }
@@ -75,16 +77,18 @@ type Seen<Answer> = { readonly answer: Answer } | null;
 
 /** What a turn has decided. */
 interface Decided<Answer> {
+  /** The places in the turn of the items that are decided. */
+  readonly places: readonly number[];
   readonly outcomes: readonly Outcome<Answer>[];
   readonly writes: readonly Command[];
-  /** Which item each write belongs to. The writes behind these belong to the turn. */
+  /** Which outcome each write belongs to. The writes behind these belong to the turn. */
   readonly owners: readonly number[];
-  /** The first item whose answer depends on a write. */
+  /** The first outcome that depends on a write. */
   readonly firstWrite: number;
 }
 
 /** What a turn decides that all have left. */
-const NOTHING: Decided<never> = { outcomes: [], writes: [], owners: [], firstWrite: Infinity };
+const NOTHING: Decided<never> = { places: [], outcomes: [], writes: [], owners: [], firstWrite: Infinity };
 
 interface Asked<Item> {
   readonly item: Item;
@@ -98,7 +102,7 @@ interface Asked<Item> {
  * acquires the lock for all of them, and reads what all need in that same request. It decides the
  * items one after the other, and writes for all in a second request. An item that arrives before
  * the request that takes the lock was sent is in that turn. Items are decided in order of arrival,
- * and each caller gets its own answer.
+ * unless one is too large for its turn, and each caller gets its own answer.
  *
  * Make one at module level for each kind of section. All requests use it, each with a lock of its
  * own client. Locks of the same name must live behind the same bridge, and should have the same
@@ -155,7 +159,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const asked = { item, reads };
     const bytes = bytesOf(reads);
     const giveUp = performance.now() + lock.home.wait;
-    if (this.#section.peek && !lock.home.waitsForReplicas) {
+    if (this.#section.peek && !lock.home.waitsForReplicas && bytes <= this.#bound.bytes) {
       // Another client's look may hang. Then the turn decides.
       const until = performance.now() + lock.home.requestTimeout / 2;
       const seen = await this.#looks.submit(lock, asked, bytes, until, signal);
@@ -205,9 +209,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
       const decided = items.filter((_, at) => has[at]);
       // The one for which there was room in the answer may have left.
       if (!has[0] && decided.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (decided.length = 0);
-      const { outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease, home) : NOTHING;
+      const { places, outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease, home, turn) : NOTHING;
       const count = outcomes.length;
-      line.putBack(turn, (at) => at < count);
+      line.putBack(turn, (at) => places.includes(at));
       // An answer that depends on no write is true whatever the outcome of the commit.
       line.answer(turn, outcomes.slice(0, firstWrite));
       // If the commit does not end, the next driver gives the lock back.
@@ -233,26 +237,29 @@ export class GroupCommit<Item, Answer, State = undefined> {
   }
 
   /**
-   * Decides the items, until their writes are too many for one request, the replies to their reads
-   * were too many for one answer, or a quarter of the ttl is left. An item whose own writes are too
-   * large for a turn with others waits for a turn to itself: those before it are decided again as
-   * if it was not there, since it may have changed their state.
+   * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
+   * left. Items for whose replies others left no room wait for the next turn. An item whose own
+   * writes are too large for a turn with others waits for a turn to itself: the others are decided
+   * again as if it was not there, since it may have changed their state. If that leaves none, the
+   * first one has the turn.
    */
-  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, home: Home): Decided<Answer> {
+  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, home: Home, turn: Turn<Asked<Item>, Answer>, large: ReadonlySet<number> = new Set()): Decided<Answer> {
     const checked = (commands: readonly Command[]) => {
       const raw = toRaw(commands);
       home.checkWrites(raw);
       return fromRaw(raw);
     };
     const state = said(this.#section.begin?.(), "begin") as State;
+    const places: number[] = [];
     const outcomes: Outcome<Answer>[] = [];
     const writes: Command[] = [];
     const owners: number[] = [];
     let written = 0;
     let firstWrite = Infinity;
     for (let at = 0; at < items.length; at++) {
-      // An item that is too large for any turn has one to itself.
-      if (at > 0 && (written >= this.#bound.bytes || lease.remaining < home.ttl / 4 || reads.lackRoom(at, replies))) break;
+      const count = outcomes.length;
+      if (count > 0 && (written >= this.#bound.bytes || lease.remaining < home.ttl / 4)) break;
+      if (large.has(at) || (at > 0 && reads.lackRoom(at, replies))) continue;
       let isTooLarge = false;
       const outcome = attempt(() => {
         const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, lease.fence), "decide");
@@ -261,19 +268,22 @@ export class GroupCommit<Item, Answer, State = undefined> {
         // Invalid writes of one item must not fail the others.
         const own = checked(decision.writes ?? []);
         const bytes = bytesOf(own);
-        isTooLarge = at > 0 && bytes > this.#bound.bytes;
-        if (own.length > 0) firstWrite = Math.min(firstWrite, at);
+        isTooLarge = items.length > 1 && bytes > this.#bound.bytes;
+        if (isTooLarge) turn.entries[at]!.bytes = Math.max(turn.entries[at]!.bytes, bytes);
+        if (own.length > 0) firstWrite = Math.min(firstWrite, count);
         written += bytes;
-        for (const write of own) owners.push(at), writes.push(write);
+        for (const write of own) owners.push(count), writes.push(write);
         return answer;
       });
-      if (isTooLarge) return this.#decide(items.slice(0, at), reads, replies, lease, home);
+      if (isTooLarge) return this.#decide(items, reads, replies, lease, home, turn, new Set([...large, at]));
+      places.push(at);
       outcomes.push(outcome);
     }
+    if (outcomes.length === 0) return this.#decide(items.slice(0, 1), reads, replies, lease, home, turn);
     const end = checked(said(this.#section.end?.(state), "end") ?? []);
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
-    return { outcomes, writes, owners, firstWrite };
+    return { places, outcomes, writes, owners, firstWrite };
   }
 }
 
@@ -357,7 +367,8 @@ function executed(replies: readonly Reply[]): Reply[] {
 
 /** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
 function undecided(error: unknown): unknown {
-  return error instanceof EdgelockError && error.isOutcomeUnknown ? unavailable(error.message, false, error.lock, error) : error;
+  if (!(error instanceof EdgelockError) || !error.isOutcomeUnknown) return error;
+  return (error.isRetryable ? unavailable : refused)(error.message, false, error.lock, error);
 }
 
 /**

@@ -62,10 +62,7 @@ export class Lines<Item, Answer> {
       },
     };
     const line = this.#line(name, key);
-    // Names with many items leave places to names with few.
-    const left = 10 * this.#bound.waiting - this.#callers;
-    const room = Math.min(this.#bound.waiting, Math.max(left, 1));
-    if (!line.isIdle && line.waiting >= room) throw heldBehind(key, line.waiting, home.ttl, home.wait);
+    if (!line.isIdle && line.waiting >= this.#room) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
     this.#callers++;
     const deafen = onAbort(signals, entry.call);
@@ -106,6 +103,16 @@ export class Lines<Item, Answer> {
       line.leave(entry);
       if (line.isIdle) this.#forget(name, line);
     }
+  }
+
+  /**
+   * How many items of a name may wait. Once all callers are five times as many, each name has a
+   * share of as many again. So ten times as many wait at most, and names with many items leave
+   * places to names with few. One may always wait.
+   */
+  get #room(): number {
+    const { waiting } = this.#bound;
+    return this.#callers < 5 * waiting ? waiting : Math.min(waiting, Math.max((5 * waiting) / this.#byName.size, 1));
   }
 
   #drive(driven: Driven<Item, Answer>): void {

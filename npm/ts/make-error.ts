@@ -127,6 +127,11 @@ export function unavailable(message: string, isOutcomeUnknown: boolean, lock: st
   return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause, ...about });
 }
 
+export function refused(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): RefusedError {
+  const about = lock === undefined ? {} : { lock };
+  return new RefusedError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, cause, ...about });
+}
+
 /**
  * What is thrown by a call that a signal ended. The reason is thrown as it is, unless it is an
  * error of ours that is wrong about this call: that of a lease's signal says how the lease ended,

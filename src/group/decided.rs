@@ -7,11 +7,13 @@ use crate::resp::is_left_out;
 
 /// The decisions, up to the item with which the writes became too many for a request.
 pub(super) struct Decided<A> {
+    /// The places in the turn of the items that are decided.
+    pub(super) places: Vec<usize>,
     pub(super) answers: Vec<Result<A, Error>>,
     pub(super) writes: Vec<Command>,
-    /// Which item each write belongs to. The writes behind these belong to the turn.
+    /// Which answer each write belongs to. The writes behind these belong to the turn.
     pub(super) owners: Vec<usize>,
-    /// The first item whose answer depends on a write.
+    /// The first answer that depends on a write.
     pub(super) first_write: usize,
 }
 

@@ -51,6 +51,11 @@ impl<I, A> Driver<I, A> {
         self.with(|line, number| line.decide(number, place));
     }
 
+    /// As [`Gather::is_large`].
+    pub(super) fn is_large(&self, place: usize, bytes: usize) {
+        self.with(|line, number| line.is_large(number, place, bytes));
+    }
+
     /// As [`Gather::decided`].
     pub(super) fn decided(&self) {
         self.with(|line, number| line.decided(number));

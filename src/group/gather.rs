@@ -15,7 +15,7 @@
 mod driving;
 mod turn;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(super) struct Gather<I, C, P> {
     orphan: Option<P>,
     /// How many items a turn has at most, since the replies for more were too large.
     most: usize,
+    /// How many turns of others come before the next item that is too large for a turn with others.
+    owed: usize,
     /// Numbers of tickets and turns.
     numbers: u64,
     signs: u64,
@@ -46,12 +48,15 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// How many items of a name may wait beside so many callers of all names, who may be ten times
-    /// as many: no more than there are places left. So names with many items leave places to names
-    /// with few. One item may always wait.
-    pub(super) fn room(self, callers: usize) -> usize {
-        let left = self.waiting.saturating_mul(10).saturating_sub(callers);
-        self.waiting.min(left.max(1))
+    /// How many items of a name may wait, if so many callers wait for so many names. Once all have
+    /// five times as many as one may, each has a share of as many again. So ten times as many wait
+    /// at most, and names with many items leave places to names with few. One may always wait.
+    pub(super) fn room(self, callers: usize, names: usize) -> usize {
+        let half = self.waiting.saturating_mul(5);
+        if callers < half {
+            return self.waiting;
+        }
+        self.waiting.min((half / names.max(1)).max(1))
     }
 }
 
@@ -72,6 +77,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             turn: None,
             orphan: None,
             most: usize::MAX,
+            owed: 0,
             numbers,
             signs: 0,
         }
@@ -130,15 +136,19 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     }
 
     /// A turn for this ticket to drive, if it waits and no turn is under way. The first items are
-    /// in it, even if its own is not.
+    /// in it, even if its own is not. One that is too large for a turn with others has one to
+    /// itself. Then come as many turns of others as would take its bytes.
     pub(super) fn drive(&mut self, ticket: u64, bound: Bound) -> Option<Drive<P>> {
         self.place(ticket)?;
         if self.turn.is_some() {
             return None;
         }
         self.signs += 1;
-        let count = self.fitting(0, 0, bound);
-        let entries = self.waiting.drain(..count).collect();
+        let tickets = match self.to_itself(bound) {
+            Some(large) => vec![large.ticket],
+            None => self.fitting(0, 0, bound),
+        };
+        let entries = self.take(&tickets);
         let number = self.number();
         self.turn = Some(Turn {
             number,
@@ -146,6 +156,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             shows_within: Duration::ZERO,
             entries,
             asked_for: Vec::new(),
+            owes: 0,
             deciding: None,
             commit: None,
             has_begun: false,
@@ -154,15 +165,36 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         Some(Drive { number, orphan })
     }
 
-    /// How many of the waiting items have room beside this many items, with this many bytes. An
-    /// item that is too large for any turn has one to itself.
-    fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> usize {
+    /// The item that is to have the next turn to itself: the first one, if it is too large for a
+    /// turn with others and these have had theirs, or if nobody else waits.
+    fn to_itself(&self, bound: Bound) -> Option<&Entry<I, C>> {
+        let is_large = |entry: &&Entry<I, C>| entry.bytes > bound.bytes;
+        let first = self.waiting.front().filter(is_large)?;
+        (self.owed == 0 || self.waiting.iter().all(|entry| is_large(&entry))).then_some(first)
+    }
+
+    /// The waiting items that have room beside this many items, with this many bytes, by their
+    /// tickets. Those behind one that is too large for a turn with others do not wait for it.
+    fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> Vec<u64> {
         let room = bound.items.min(self.most).saturating_sub(items);
-        let fitting = self.waiting.iter().take(room).take_while(|entry| {
+        let others = self
+            .waiting
+            .iter()
+            .filter(|entry| entry.bytes <= bound.bytes);
+        let fitting = others.take(room).take_while(|entry| {
             bytes = bytes.saturating_add(entry.bytes);
             bytes <= bound.bytes
         });
-        fitting.count().max(usize::from(items == 0))
+        fitting.map(|entry| entry.ticket).collect()
+    }
+
+    /// Removes the items with these tickets that still wait.
+    fn take(&mut self, tickets: &[u64]) -> VecDeque<Entry<I, C>> {
+        let tickets: BTreeSet<_> = tickets.iter().collect();
+        let is_taken = |entry: &Entry<I, C>| tickets.contains(&entry.ticket);
+        let (taken, left) = self.waiting.drain(..).partition(is_taken);
+        self.waiting = left;
+        taken
     }
 
     /// The caller with this ticket no longer waits. Its item is not decided, unless its turn has

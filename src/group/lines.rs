@@ -101,7 +101,7 @@ impl<I, A> Lines<I, A> {
         } = &mut *state;
         if let Some(line) = by_name.get(name) {
             let waiting = line.callers.waiting();
-            if waiting >= bound.room(*callers) {
+            if waiting >= bound.room(*callers, by_name.len()) {
                 return Err(waiting);
             }
         }

@@ -201,7 +201,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         let mut state = looks.state();
         // An item that finds nobody does not wait.
         let found = state.get(lock.key()).map(|found| found.waiting.len());
-        let room = bound.room(looks.callers.load(Relaxed));
+        let room = bound.room(looks.callers.load(Relaxed), state.len());
         if let Some(waiting) = found.filter(|waiting| *waiting >= room) {
             return Err(held(lock, waiting));
         }

@@ -86,7 +86,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let mut decided = decide(section, turn, &items, &under);
     let count = decided.answers.len();
     habits.learn(lock.key(), 2 * decided.writers() >= count);
-    turn.put_back(|place| place < count);
+    turn.put_back(|place| decided.places.contains(&place));
     let mut answers = std::mem::take(&mut decided.answers);
     let behind = answers.split_off(decided.first_write.min(count));
     // An answer that depends on no write is true whatever the outcome of the commit.
@@ -116,27 +116,32 @@ async fn release<I, A, T: Transport, R: Runtime>(turn: &Driver<I, A>, lease: Lea
     turn.end(Vec::new())
 }
 
-/// Decides the items in order, until their writes are too many for a request, the replies to their
-/// reads were too many for an answer, or a quarter of the ttl is left. An item is never a reason
-/// not to decide the others: if its decision panics, or its writes are too large for a turn with
-/// others, the others are decided again as if it was not there, since it may have changed what they
-/// share.
+/// Decides the items in order, until their writes are too many for a request, or a quarter of the
+/// ttl is left. Items for whose replies others left no room wait for the next turn.
+///
+/// An item is never a reason not to decide the others: if its decision panics, or its writes are
+/// too large for a turn with others, the others are decided again as if it was not there, since it
+/// may have changed what they share. If that leaves none, the first one has the turn.
 fn decide<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     items: &[Arc<Pending<S::Item>>],
     under: &Under<'_, T, R>,
 ) -> Decided<S::Answer> {
-    let mut refused = BTreeSet::new();
-    let mut count = items.len();
+    let (mut refused, mut large) = (BTreeSet::new(), BTreeSet::new());
+    let mut items = items;
     loop {
-        let items = &items[..count];
         let decided = catch_unwind(AssertUnwindSafe(|| {
-            decide_all(section, turn, items, under, &refused)
+            decide_all(section, turn, items, under, &refused, &large)
         }));
         match decided {
+            Ok(Ok(decided)) if decided.answers.is_empty() => {
+                (items, large) = (&items[..1], BTreeSet::new());
+            }
             Ok(Ok(decided)) => return decided,
-            Ok(Err(too_large)) => count = too_large,
+            Ok(Err(place)) => {
+                large.insert(place);
+            }
             // A panic of the section's `end` is nobody's.
             Err(panic) => match turn.deciding() {
                 Some(place) if refused.insert(place) => {}
@@ -155,18 +160,22 @@ struct Under<'a, T: Transport, R: Runtime> {
     ttl: Duration,
 }
 
+/// Decides the items except those at the `large` places. Those at the `refused` ones are told so.
+///
 /// # Errors
-/// The place of an item whose writes are too large for this turn.
+/// The place of one more item whose writes are too large for a turn with others.
 fn decide_all<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     items: &[Arc<Pending<S::Item>>],
     under: &Under<'_, T, R>,
     refused: &BTreeSet<usize>,
+    large: &BTreeSet<usize>,
 ) -> Result<Decided<S::Answer>, usize> {
     let lease = under.lease;
     let mut shared = S::State::default();
     let mut decided = Decided {
+        places: Vec::new(),
         answers: Vec::new(),
         writes: Vec::new(),
         owners: Vec::new(),
@@ -175,10 +184,13 @@ fn decide_all<S: Section, T: Transport, R: Runtime>(
     let mut written = 0;
     for (place, asked) in items.iter().enumerate() {
         let is_late = lease.remaining() < under.ttl / 4;
-        let lacks_room = under.reads.lacks_room(place, under.replies);
-        // An item that is too large for any turn has one to itself.
-        if place > 0 && (written >= under.max_bytes || is_late || lacks_room) {
+        let count = decided.answers.len();
+        if count > 0 && (written >= under.max_bytes || is_late) {
             break;
+        }
+        let lacks_room = place > 0 && under.reads.lacks_room(place, under.replies);
+        if lacks_room || large.contains(&place) {
+            continue;
         }
         turn.decide(place);
         let found = match asked.begin() {
@@ -197,19 +209,21 @@ fn decide_all<S: Section, T: Transport, R: Runtime>(
                 Err(error) => Err(error),
                 Ok(()) => {
                     let own = bytes(&writes);
-                    if place > 0 && own > under.max_bytes {
+                    if items.len() > 1 && own > under.max_bytes {
+                        turn.is_large(place, own);
                         return Err(place);
                     }
                     written += own;
                     if !writes.is_empty() {
-                        decided.first_write = decided.first_write.min(place);
+                        decided.first_write = decided.first_write.min(count);
                     }
-                    decided.owners.extend(writes.iter().map(|_| place));
+                    decided.owners.extend(writes.iter().map(|_| count));
                     decided.writes.extend(writes);
                     Ok(answer)
                 }
             },
         };
+        decided.places.push(place);
         decided.answers.push(answer);
     }
     turn.decided();
@@ -248,7 +262,12 @@ fn undecided(error: &Error) -> Error {
         return error.clone();
     }
     let message = error.clone().of_lock(None).to_string();
-    Error::unavailable(message, false).of_lock(error.lock())
+    let told = if error.is_passing() {
+        Error::unavailable(message, false)
+    } else {
+        Error::refused(message, false)
+    };
+    told.of_lock(error.lock())
 }
 
 fn observe<T: Transport, R: Runtime>(

@@ -30,19 +30,38 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             .flatten()
     }
 
-    /// The items for which this turn asks, in order of arrival: its own, and the waiting ones that
-    /// have room in it. The latter wait on until it [begins](Gather::begin).
+    /// The items for which this turn asks: its own, and the waiting ones that have room in it. The
+    /// latter wait on until it [begins](Gather::begin).
     pub(in crate::group) fn ask(&mut self, number: u64, bound: Bound) -> Option<Vec<Arc<I>>> {
-        let own = &mut self.of(number)?.entries;
-        own.retain(|entry| !entry.has_left);
+        self.of(number)?.entries.retain(|entry| !entry.has_left);
+        self.let_others_go_first(number, bound);
+        let own = &self.of(number)?.entries;
         let bytes = own.iter().map(|entry| entry.bytes).sum();
         let mut items: Vec<_> = own.iter().map(|entry| entry.item.clone()).collect();
-        let count = self.fitting(items.len(), bytes, bound);
-        let joining = self.waiting.iter().take(count);
-        items.extend(joining.clone().map(|entry| entry.item.clone()));
-        let asked_for = joining.map(|entry| entry.ticket).collect();
-        self.of(number)?.asked_for = asked_for;
+        let joining = self.fitting(items.len(), bytes, bound);
+        let mut waiting = self.waiting.iter();
+        items.extend(joining.iter().filter_map(|ticket| {
+            let entry = waiting.find(|entry| entry.ticket == *ticket);
+            entry.map(|entry| entry.item.clone())
+        }));
+        self.of(number)?.asked_for = joining;
         Some(items)
+    }
+
+    /// An item that has the turn to itself gives it to others, if they have come meanwhile and had
+    /// fewer turns since the last such item than they are to have.
+    fn let_others_go_first(&mut self, number: u64, bound: Bound) -> Option<()> {
+        let is_large = |entry: &Entry<I, C>| entry.bytes > bound.bytes;
+        let own = self.of(number)?.entries.front().filter(|own| is_large(own));
+        let owes = own.map_or(0, |own| own.bytes.div_ceil(bound.bytes.max(1)));
+        self.of(number)?.owes = owes;
+        if owes > 0 && self.owed > 0 && !self.waiting.iter().all(is_large) {
+            self.put_back(number, |_| false);
+            let others = self.take(&self.fitting(0, 0, bound));
+            let turn = self.of(number)?;
+            (turn.entries, turn.owes) = (others, 0);
+        }
+        Some(())
     }
 
     /// This turn has the lock. It drops the items whose callers have left. It takes those of the
@@ -54,18 +73,23 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         }
         // One item may have had the large reply. If not, a later turn finds out.
         self.most = self.most.saturating_add(self.most / 8 + 1);
+        let asked_for = std::mem::take(&mut self.turn.as_mut()?.asked_for);
+        let joining = self.take(&asked_for);
         let turn = self.turn.as_mut()?;
         turn.has_begun = true;
+        self.owed = match turn.owes {
+            0 => self.owed.saturating_sub(1),
+            owes => owes,
+        };
         let mut has: Vec<bool> = turn.entries.iter().map(|entry| !entry.has_left).collect();
+        let mut joined = joining.iter().map(|entry| entry.ticket).peekable();
+        has.extend(
+            asked_for
+                .iter()
+                .map(|ticket| joined.next_if_eq(ticket).is_some()),
+        );
         turn.entries.retain(|entry| !entry.has_left);
-        for ticket in std::mem::take(&mut turn.asked_for) {
-            let first = self.waiting.front();
-            let waits = first.is_some_and(|entry| entry.ticket == ticket);
-            if waits {
-                turn.entries.extend(self.waiting.pop_front());
-            }
-            has.push(waits);
-        }
+        turn.entries.extend(joining);
         Some(has)
     }
 
@@ -136,6 +160,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         {
             turn.blamed = entry.ticket;
             turn.deciding = Some(place);
+        }
+    }
+
+    /// The writes of the item at this place of the turn have so many bytes: too many for a turn
+    /// with others.
+    pub(in crate::group) fn is_large(&mut self, number: u64, place: usize, bytes: usize) {
+        let turn = self.of(number);
+        if let Some(entry) = turn.and_then(|turn| turn.entries.get_mut(place)) {
+            entry.bytes = entry.bytes.max(bytes);
         }
     }
 

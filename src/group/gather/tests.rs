@@ -262,3 +262,36 @@ fn a_driver_that_goes_away_before_it_has_the_lock_leaves_all_in_their_order() {
     let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bc");
 }
+
+#[test]
+fn between_two_items_that_are_too_large_for_a_turn_with_others_these_have_theirs() {
+    let mut gather = Letters::behind(0);
+    let tickets: Vec<u64> = [('L', 150), ('a', 10), ('M', 250), ('b', 10), ('N', 101)]
+        .into_iter()
+        .map(|(letter, bytes)| gather.arrive(Arc::new(letter), bytes, letter))
+        .collect();
+    let mut turn = |comes: Option<char>| {
+        let drive = gather.drive(tickets[4], BOUND).unwrap();
+        let turn = letters(&mut gather, &drive);
+        gather.begin(drive.number);
+        gather.end(drive.number);
+        comes.map(|letter| gather.arrive(Arc::new(letter), 10, letter));
+        turn
+    };
+    let comes = [Some('c'), Some('d'), Some('e'), None, None, None];
+    assert_eq!(comes.map(&mut turn), ["L", "abc", "d", "M", "e", "N"]);
+}
+
+#[test]
+fn an_item_whose_writes_are_too_large_for_a_turn_with_others_has_one_to_itself() {
+    let (mut gather, [a, ..]) = gather(['a', 'b', 'c']);
+    let drive = gather.drive(a, BOUND).unwrap();
+    gather.begin(drive.number);
+    gather.is_large(drive.number, 1, 101);
+    gather.put_back(drive.number, |place| place != 1);
+    let next = gather.end(drive.number);
+    assert_eq!(next, Some((vec!['a', 'c'], Some('b'))));
+    let d = gather.arrive(Arc::new('d'), 10, 'd');
+    let drive = gather.drive(d, BOUND).unwrap();
+    assert_eq!(letters(&mut gather, &drive), "b");
+}

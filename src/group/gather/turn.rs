@@ -14,6 +14,9 @@ pub(super) struct Turn<I, C, P> {
     pub(super) entries: VecDeque<Entry<I, C>>,
     /// Tickets of other items for which it also asked. They wait until it begins.
     pub(super) asked_for: Vec<u64>,
+    /// How many turns of others come before the next item that is too large for a turn with
+    /// others, if it is the turn of one.
+    pub(super) owes: usize,
     /// The place of the item that is being decided.
     pub(super) deciding: Option<usize>,
     pub(super) commit: Option<P>,

@@ -1,5 +1,5 @@
-//! Items that fail again and again, one in each turn. The others keep at least half of what they
-//! have alone.
+//! Items that fail again and again, or are large, and names with full queues. The others keep at
+//! least half of what they have alone.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,6 +17,22 @@ enum Item {
     ReadsTooMuch,
     /// That to a write of it is.
     WritesTooMuch,
+    /// Its reads alone are more than a turn with others may have.
+    LargeToRead,
+    /// Its writes are.
+    LargeToWrite,
+}
+
+/// More than 256 KiB.
+const LARGE: usize = 300_000;
+
+impl Item {
+    const fn fails(self) -> bool {
+        matches!(
+            self,
+            Self::FailsToRead | Self::FailsToWrite | Self::ReadsTooMuch
+        )
+    }
 }
 
 struct Mixed;
@@ -32,7 +48,11 @@ impl Section for Mixed {
         match item {
             Item::FailsToRead => vec![count, bad],
             Item::ReadsTooMuch => vec![count, Command::new("GET").key("large")],
-            Item::Good | Item::FailsToWrite | Item::WritesTooMuch => vec![count],
+            // Keys are counted twice.
+            Item::LargeToRead => vec![count, Command::new("GET").key(&"x".repeat(LARGE / 2))],
+            Item::Good | Item::FailsToWrite | Item::WritesTooMuch | Item::LargeToWrite => {
+                vec![count]
+            }
         }
     }
 
@@ -51,14 +71,18 @@ impl Section for Mixed {
             Item::WritesTooMuch => {
                 Decision::Write(vec![incr, Command::new("GET").key("large")], *count)
             }
+            Item::LargeToWrite => {
+                let large = Command::new("SET").key("text:large").arg("x".repeat(LARGE));
+                Decision::Write(vec![incr, large], *count)
+            }
             _ => Decision::Write(vec![incr], *count),
         }
     }
 }
 
-/// How many scripts the turns of 400 good items cost, of twenty callers, beside one that is bad
-/// after the other.
-async fn cost(stack: &mut Stack, beside: Option<Item>) -> usize {
+/// How many scripts the turns of 400 good items cost, of twenty callers, beside so many others,
+/// each of which has one bad item after the other.
+async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> usize {
     let before = scripts(stack);
     let (lock, group) = (
         stack.lock("a").wait_timeout(ms(60_000)),
@@ -75,13 +99,19 @@ async fn cost(stack: &mut Stack, beside: Option<Item>) -> usize {
         })
     });
     let goods: Vec<_> = goods.collect();
-    while let Some(item) = beside.filter(|_| left.get() > 0) {
-        match group.submit(&lock, item).await {
-            Ok(_) => assert_eq!(item, Item::WritesTooMuch),
-            Err(error) => assert_eq!(error.code(), "command_failed", "{error}"),
-        }
-    }
-    for task in goods {
+    let bads = (0..others).map(|_| {
+        let (lock, group, left) = (lock.clone(), group.clone(), left.clone());
+        tokio::task::spawn_local(async move {
+            while let Some(item) = beside.filter(|_| left.get() > 0) {
+                match group.submit(&lock, item).await {
+                    Ok(_) => assert!(!item.fails(), "{item:?}"),
+                    Err(error) => assert_eq!(error.code(), "command_failed", "{error}"),
+                }
+            }
+        })
+    });
+    let bads: Vec<_> = bads.collect();
+    for task in goods.into_iter().chain(bads) {
         task.await.expect("no panic");
     }
     scripts(stack) - before
@@ -104,17 +134,21 @@ fn an_item_that_fails_in_each_turn_leaves_the_others_half_of_what_they_have_alon
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET text x");
         let _: () = stack.redis(&format!("SET large {}", "x".repeat(2_000_000)));
-        let alone = cost(&mut stack, None).await;
+        let alone = cost(&mut stack, None, 0).await;
         for bad in [
             Item::FailsToRead,
             Item::FailsToWrite,
             Item::ReadsTooMuch,
             Item::WritesTooMuch,
+            Item::LargeToRead,
+            Item::LargeToWrite,
         ] {
-            let beside = cost(&mut stack, Some(bad)).await;
-            println!("scripts for 400 items: alone {alone}, beside {bad:?} {beside}");
-            // The bad ones may have every other turn to themselves.
-            assert!(beside <= 2 * alone + 4, "{beside}, not {alone}");
+            for others in [1, 4] {
+                let beside = cost(&mut stack, Some(bad), others).await;
+                println!("scripts for 400 items: alone {alone}, beside {others} {bad:?} {beside}");
+                // The bad ones may have every other turn to themselves.
+                assert!(beside <= 2 * alone + 4, "{beside}, not {alone}");
+            }
         }
     });
 }
@@ -145,7 +179,11 @@ fn names_with_full_queues_leave_others_half_of_what_they_have_alone() {
         let stack = Stack::spawn();
         for looks in [false, true] {
             let group = GroupCommit::new(Mixed).max_waiting(20);
-            let group = if looks { group.peek(|_, _, _| None) } else { group };
+            let group = if looks {
+                group.peek(|_, _, _| None)
+            } else {
+                group
+            };
             let alone = answered(&stack, &group).await;
             // Each of twelve names has more items than may wait, and its lock is held meanwhile.
             let mut held = Vec::new();

@@ -1,6 +1,7 @@
 //! Who is in a turn, until when a caller may leave it, and what it may read.
 
 use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+use xtask::stack;
 
 use super::sale::{Answer, Sale, order};
 use crate::support::{Stack, eventually, ms, run};
@@ -158,6 +159,31 @@ fn items_whose_replies_are_too_large_together_have_smaller_turns() {
         assert_eq!(error.code(), "command_failed");
         assert!(error.to_string().contains("reply over 1 MiB"), "{error}");
         assert_eq!(beside, Ok(40_000));
+    });
+}
+
+#[test]
+fn an_answer_that_the_bridge_does_not_let_through_is_no_reason_to_come_again() {
+    run(async {
+        let bridge = stack::Bridge::options().option("--max-reply=10000").start();
+        let mut stack = Stack::of(bridge.expect("a bridge"));
+        for number in 0..2 {
+            let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(20_000)));
+        }
+        let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
+        let (first, second) = tokio::join!(group.submit(&lock, 0), group.submit(&lock, 1));
+        for error in [first, second].map(Result::unwrap_err) {
+            assert_eq!(error.code(), "refused", "{error}");
+            assert!(
+                !error.is_outcome_unknown() && !error.is_retryable(),
+                "{error}"
+            );
+            assert!(
+                error.to_string().contains("than the bridge lets through"),
+                "{error}"
+            );
+        }
+        assert_eq!(stack.redis::<u64>("LLEN lengths"), 0);
     });
 }
 
