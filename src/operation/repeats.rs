@@ -102,7 +102,13 @@ impl Repeats {
         outcome: Result<AnyOutcome, Error>,
     ) -> Result<AnyOutcome, Error> {
         match (outcome, self.lost.take()) {
-            (Err(refusal), Some((_, lost))) => Err(refusal.behind(lost)),
+            (Err(mut refusal), Some((_, lost))) => {
+                // A key of another type may be what the commands of an earlier request stored.
+                if let Error::WrongType { may_have_run, .. } = &mut refusal {
+                    *may_have_run |= self.leaves_receipt;
+                }
+                Err(refusal.behind(lost))
+            }
             (outcome, _) => outcome,
         }
     }

@@ -297,3 +297,47 @@ fn a_refused_repeat_says_nothing_of_the_request_before_it() {
         assert!(error.is_outcome_unknown());
     });
 }
+
+#[test]
+fn a_key_of_another_type_says_nothing_of_the_commit_before_it() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (bridge, commits) = (stack.url(), Rc::new(Cell::new(0)));
+        let count = commits.clone();
+        // The first commit is executed, and its answer is lost. The next one finds what that stored.
+        let url = serve(move |asked| {
+            let (bridge, count) = (bridge.clone(), count.clone());
+            async move {
+                let is_commit = asked.body.contains("INCR");
+                count.set(count.get() + u32::from(is_commit));
+                match (is_commit, count.get()) {
+                    (true, 1) => {
+                        forward(&bridge, &asked).await;
+                        None
+                    }
+                    (true, _) => Some(json(
+                        400,
+                        r#"{"error":"WRONGTYPE Operation against a key"}"#,
+                    )),
+                    _ => Some(forward(&bridge, &asked).await),
+                }
+            }
+        })
+        .await;
+        let lease = client_of(stack.route_by(&url))
+            .lock("a")
+            .try_acquire()
+            .await
+            .unwrap();
+        let error = lease
+            .commit(&[Command::new("INCR").key("n")])
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("wrong_type", true),
+            "{error}"
+        );
+        assert_eq!((commits.get() > 1, stack.redis::<i64>("GET n")), (true, 1));
+    });
+}
