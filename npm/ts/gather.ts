@@ -76,6 +76,11 @@ export class Gather<Item, Answer> {
     return this.#signs;
   }
 
+  /** Whether others are to have a turn before the next item that is too large for one with others. */
+  get owes(): boolean {
+    return this.#owed > 0;
+  }
+
   /** How many wait for a turn. */
   get waiting(): number {
     return this.#waiting.length;
@@ -196,6 +201,16 @@ export class Gather<Item, Answer> {
     this.#most = Math.floor(asked / 2);
     this.putBack(turn, () => false);
     return true;
+  }
+
+  /**
+   * The writes of the item at this place of the turn are too large for a turn with others. If it has
+   * this one to itself, that owes others so many turns.
+   */
+  isLarge(turn: Turn<Item, Answer>, at: number, bytes: number, owes: number): void {
+    const entry = turn.entries[at];
+    if (this.#turn === turn && entry) entry.bytes = Math.max(entry.bytes, bytes);
+    if (owes > 0) this.#owed = owes;
   }
 
   /** A lease that whoever drives is to give back first. */

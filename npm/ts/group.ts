@@ -4,9 +4,9 @@ import { callable, count, type Names, options as known } from "./check.js";
 import { bytesOf, type Command, fromRaw, isSame, toRaw } from "./command.js";
 import { type CommandFailedError, EdgelockError, HeldError } from "./errors.js";
 import type { Lease } from "./lease.js";
-import type { Bound, Outcome, Turn } from "./gather.js";
+import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
-import { type Home, Lock } from "./lock.js";
+import { Lock } from "./lock.js";
 import { commandFailed, invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 
@@ -185,8 +185,11 @@ export class GroupCommit<Item, Answer, State = undefined> {
     line.end(turn, seen);
   }
 
-  async #turn({ line, turn, lock, home, acquisition }: Driven<Asked<Item>, Answer>): Promise<void> {
+  async #turn(driven: Driven<Asked<Item>, Answer>): Promise<void> {
+    const { line, turn, lock, home, acquisition } = driven;
     const begunAt = performance.now();
+    // Those whom the last turn answered may be about to come again.
+    if (line.owes) await new Promise((resolve) => setTimeout(resolve));
     let items: readonly Asked<Item>[] = [];
     let reads = new Reads(items);
     const asked = () => {
@@ -209,7 +212,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       const decided = items.filter((_, at) => has[at]);
       // The one for which there was room in the answer may have left.
       if (!has[0] && decided.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (decided.length = 0);
-      const { places, outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(decided, reads, replies, lease, home, turn) : NOTHING;
+      const { places, outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(driven, decided, reads, replies, lease) : NOTHING;
       const count = outcomes.length;
       line.putBack(turn, (at) => places.includes(at));
       // An answer that depends on no write is true whatever the outcome of the commit.
@@ -243,7 +246,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * again as if it was not there, since it may have changed their state. If that leaves none, the
    * first one has the turn.
    */
-  #decide(items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, home: Home, turn: Turn<Asked<Item>, Answer>, large: ReadonlySet<number> = new Set()): Decided<Answer> {
+  #decide(driven: Driven<Asked<Item>, Answer>, items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, large: ReadonlySet<number> = new Set()): Decided<Answer> {
+    const { line, turn, home } = driven;
     const checked = (commands: readonly Command[]) => {
       const raw = toRaw(commands);
       home.checkWrites(raw);
@@ -268,18 +272,19 @@ export class GroupCommit<Item, Answer, State = undefined> {
         // Invalid writes of one item must not fail the others.
         const own = checked(decision.writes ?? []);
         const bytes = bytesOf(own);
-        isTooLarge = items.length > 1 && bytes > this.#bound.bytes;
-        if (isTooLarge) turn.entries[at]!.bytes = Math.max(turn.entries[at]!.bytes, bytes);
+        const isLarge = bytes > this.#bound.bytes;
+        isTooLarge = isLarge && items.length > 1;
+        if (isLarge) line.isLarge(turn, at, bytes, isTooLarge ? 0 : Math.ceil(bytes / Math.max(this.#bound.bytes, 1)));
         if (own.length > 0) firstWrite = Math.min(firstWrite, count);
         written += bytes;
         for (const write of own) owners.push(count), writes.push(write);
         return answer;
       });
-      if (isTooLarge) return this.#decide(items, reads, replies, lease, home, turn, new Set([...large, at]));
+      if (isTooLarge) return this.#decide(driven, items, reads, replies, lease, new Set([...large, at]));
       places.push(at);
       outcomes.push(outcome);
     }
-    if (outcomes.length === 0) return this.#decide(items.slice(0, 1), reads, replies, lease, home, turn);
+    if (outcomes.length === 0) return this.#decide(driven, items.slice(0, 1), reads, replies, lease);
     const end = checked(said(this.#section.end?.(state), "end") ?? []);
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
