@@ -49,7 +49,7 @@ impl Section for Mixed {
             Item::FailsToRead => vec![count, bad],
             Item::ReadsTooMuch => vec![count, Command::new("GET").key("large")],
             // Keys are counted twice.
-            Item::LargeToRead => vec![count, Command::new("GET").key(&"x".repeat(LARGE / 2))],
+            Item::LargeToRead => vec![count, Command::new("GET").key("x".repeat(LARGE / 2))],
             Item::Good | Item::FailsToWrite | Item::WritesTooMuch | Item::LargeToWrite => {
                 vec![count]
             }
