@@ -130,8 +130,8 @@ impl<S: Section> GroupCommit<S> {
     /// more round trip. A look waits for a quarter of a round trip at most behind another one. If a
     /// look fails, the turn decides.
     ///
-    /// With [`Lock::wait_for_replicas`] no item is looked at: a look sees what no replica has yet.
-    /// Nor is an item whose reads alone are over [`GroupCommit::max_bytes`].
+    /// No item is looked at with [`Lock::wait_for_replicas`], since a look sees what no replica has
+    /// yet, nor if its reads alone are over [`GroupCommit::max_bytes`].
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
@@ -147,18 +147,17 @@ impl<S: Section> GroupCommit<S> {
 
     /// How many bytes of commands a request has at most, approximately. Default 256 KiB. Bridges
     /// have a limit: Upstash's is 1 MB on its smallest plan. The writes of a turn's last item may
-    /// exceed it. An item that alone exceeds it gets a turn of its own. Before the next such item,
-    /// others have as many turns as the bytes of that one would fill.
+    /// exceed it. An item that alone does gets a turn of its own; before the next such item, others
+    /// have as many turns as its bytes would fill.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: usize) -> Self {
         self.bound.bytes = bytes;
         self
     }
 
-    /// How many items of a name may wait for a turn, or for a look. Default 10,000. Once all names
-    /// together have five times as many callers, each may have its share of as many again, or one.
-    /// Beyond that an item gets [`Error::Held`] at once. An item that finds nobody does not wait, so
-    /// 0 means one at a time.
+    /// How many items of a name may wait for a turn, or for a look: 10,000 by default. Once all
+    /// names together have five times as many, each may have its share of as many again, or one.
+    /// Beyond that an item gets [`Error::Held`] at once. 0 means one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;
@@ -202,8 +201,7 @@ impl<S: Section> GroupCommit<S> {
         lock.check_turns()?;
         // If it is next to drive, those behind it need it.
         let _stay = lock.runtime().stay();
-        let submitted = pin!(self.submit_here(lock, item));
-        let submitted = unless_gone(lock.gone(), submitted).await;
+        let submitted = unless_gone(lock.gone(), pin!(self.submit_here(lock, item))).await;
         submitted.unwrap_or_else(|| Err(Error::gone(true).of_lock(Some(lock.key()))))
     }
 
@@ -259,8 +257,7 @@ impl<S: Section> GroupCommit<S> {
                 turn::drive(&shared.section, turn, &lock, bound, &shared.habits).await;
             })
         };
-        let turns = &shared.turns;
-        let outcome = turns.submit(lock, item, bytes, bound, begin).await;
+        let outcome = (shared.turns.submit(lock, item, bytes, bound, begin)).await;
         outcome.map_err(|error| error.of_lock(Some(lock.key())))
     }
 
@@ -278,8 +275,7 @@ impl<S: Section> GroupCommit<S> {
                 look::drive(&shared.section, peek, look, &lock, &shared.habits).await;
             })
         };
-        let looks = &shared.looks;
-        looks.submit(lock, item, bytes, bound, begin).await
+        (shared.looks.submit(lock, item, bytes, bound, begin)).await
     }
 }
 

@@ -54,7 +54,7 @@ export class Gather<Item, Answer> {
   #turn: Turn<Item, Answer> | undefined;
   /** How many items a turn has at most, since the replies for more were too large. */
   #most = Infinity;
-  /** How many turns of others come before the next item that is too large for a turn with others. */
+  /** How many turns of others come before the next item that is too large for one of them. */
   #owed = 0;
   #signs = 0;
   /** What proves a lease whose driver went away, for the next driver to give it back. */
@@ -76,7 +76,7 @@ export class Gather<Item, Answer> {
     return this.#signs;
   }
 
-  /** Whether others are to have a turn before the next item that is too large for one with others. */
+  /** Whether others are to have a turn before the next item that is too large for theirs. */
   get owes(): boolean {
     return this.#owed > 0;
   }
@@ -204,8 +204,8 @@ export class Gather<Item, Answer> {
   }
 
   /**
-   * The writes of the item at this place of the turn are too large for a turn with others. If it has
-   * this one to itself, that owes others so many turns.
+   * The writes of the item at this place of the turn are too large for a turn with others. If it
+   * has this one to itself, that owes others so many turns.
    */
   isLarge(turn: Turn<Item, Answer>, at: number, bytes: number, owes: number): void {
     const entry = turn.entries[at];

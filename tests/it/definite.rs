@@ -304,7 +304,7 @@ fn a_key_of_another_type_says_nothing_of_the_commit_before_it() {
         let mut stack = Stack::spawn();
         let (bridge, commits) = (stack.url(), Rc::new(Cell::new(0)));
         let count = commits.clone();
-        // The first commit is executed, and its answer is lost. The next one finds what that stored.
+        // The first commit is executed, and its answer is lost. The next finds what that stored.
         let url = serve(move |asked| {
             let (bridge, count) = (bridge.clone(), count.clone());
             async move {
