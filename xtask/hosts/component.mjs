@@ -14,7 +14,9 @@ const [file] = process.argv.slice(2);
 _setArgs(process.argv.slice(2));
 const served = process.env.COMPONENT;
 // Where what is generated finds the shim.
-const folder = await mkdtemp(join(dirname(fileURLToPath(import.meta.url)), "node_modules/.component-"));
+const modules = join(dirname(fileURLToPath(import.meta.url)), "node_modules");
+await mkdir(modules, { recursive: true });
+const folder = await mkdtemp(join(modules, ".component-"));
 try {
   const options = { name: "component", noTypescript: true, outDir: folder };
   const { files } = await transpile(served ?? file, options);

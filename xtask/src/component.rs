@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use crate::programs::run;
-use crate::worker_build::{FOR_TESTS, alone};
+use crate::worker_build::alone;
 use crate::{paths, stale};
 
 /// The target of a component.
@@ -38,7 +38,6 @@ pub fn build() -> Result<PathBuf> {
         run(paths::cargo()
             .args(["build", "--release", "--target", TARGET])
             .env("CARGO_TARGET_DIR", target)
-            .envs([FOR_TESTS])
             .current_dir(paths::root().join(FOLDER)))?;
     }
     Ok(built)

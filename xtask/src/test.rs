@@ -13,7 +13,6 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use tokio::sync::oneshot;
 use xtask::setup;
 use xtask::stack::{Bridge, Webdis, build_bridge};
 use xtask::worker_build;
@@ -156,44 +155,39 @@ async fn tests_workers() -> Result<()> {
 }
 
 async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &mut Report) {
-    let (attacked, attacks_are_over) = oneshot::channel();
-    // Most of these steps wait, for servers and for time.
-    let (mut meanwhile, mut besides) = (Report::default(), Report::default());
-    tokio::join!(
-        async {
-            let is_prepared = npm_prepared(xtask, &mut meanwhile).await;
-            if attacks_are_over.await.is_ok() && is_prepared {
-                npm(bridge, &mut meanwhile).await;
-            }
-        },
-        async {
-            // One attack after another, and beside no other test, so that what a client beside it
-            // gets is due to one attack.
-            let arguments = ["--test-threads=1", "attack::"];
-            let name = "attacks on the bridge and the Worker, in short";
-            report
-                .run(native_tests(name, 10, native, &arguments, bridge))
-                .await;
-            let _nobody_waits = attacked.send(());
-            tokio::join!(
-                async {
-                    let documented = cargo("test --workspace --doc");
-                    let documented = tests("documentation tests", 10, documented).quiet();
-                    besides.run(documented).await;
-                    wasm::run(xtask, bridge, &mut besides).await;
-                },
-                async {
-                    let name = "native tests: client, bridge, Worker in workerd";
-                    let arguments = ["--skip", "attack::"];
-                    report
-                        .run(native_tests(name, 15, native, &arguments, bridge))
-                        .await;
-                }
-            );
-        }
+    // One attack after another, and beside no other test, so that what a client beside it gets is
+    // due to one attack.
+    let attacks = native_tests(
+        "attacks on the bridge and the Worker, in short",
+        10,
+        native,
+        &["--test-threads=1", "attack::"],
+        bridge,
     );
-    report.append(besides);
+    let mut meanwhile = Report::default();
+    let (_, is_prepared) = tokio::join!(report.run(attacks), npm_prepared(xtask, &mut meanwhile));
     report.append(meanwhile);
+
+    // Most of these wait, for servers and for time.
+    let others = native_tests(
+        "native tests: client, bridge, Worker in workerd",
+        15,
+        native,
+        &["--skip", "attack::"],
+        bridge,
+    );
+    let documented = cargo("test --workspace --doc");
+    let documented = tests("documentation tests", 10, documented).quiet();
+    let mut meanwhile = Report::default();
+    tokio::join!(report.run(others), async {
+        meanwhile.run(documented).await;
+        wasm::run(xtask, bridge, &mut meanwhile).await;
+    });
+    report.append(meanwhile);
+    // Leases of these are short, and their hosts have one thread each.
+    if is_prepared {
+        npm(bridge, report).await;
+    }
 
     // After the others, since each command of a reader has a time limit.
     let mut meanwhile = Report::default();
@@ -284,16 +278,17 @@ const PREPARED: &str = "npm: package, installed and its tests built";
 
 /// Whether the npm package and its tests could be built.
 async fn npm_prepared(xtask: &Path, report: &mut Report) -> bool {
-    let built = ours("npm: package, built", 10, xtask, "build-npm");
-    let prepared = ours(PREPARED, 5, xtask, "prepare-npm");
+    // The attacks beside it count what is done in a second.
+    let built = ours("npm: package, built", 10, xtask, "build-npm").giving_way();
+    let prepared = ours(PREPARED, 5, xtask, "prepare-npm").giving_way();
     report.run(built.quiet()).await && report.run(prepared.quiet()).await
 }
 
-/// The npm package on its hosts, several at a time.
+/// The npm package on its hosts, two at a time.
 async fn npm(binary: &Path, report: &mut Report) {
     let started = (|| {
         let servers = || NpmServers::start(binary);
-        let lanes = [servers()?, servers()?, servers()?];
+        let lanes = [servers()?, servers()?];
         anyhow::Ok((lanes, npm_test::hosts()?.into_iter()))
     })();
     let (lanes, hosts) = match started {
@@ -308,9 +303,9 @@ async fn npm(binary: &Path, report: &mut Report) {
         }
         report
     };
-    let [a, b, c] = lanes.each_ref().map(lane);
-    let (a, b, c) = tokio::join!(a, b, c);
-    for lane in [a, b, c] {
+    let [a, b] = lanes.each_ref().map(lane);
+    let (a, b) = tokio::join!(a, b);
+    for lane in [a, b] {
         report.append(lane);
     }
 }

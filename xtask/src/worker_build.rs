@@ -22,9 +22,6 @@ const OPTIMIZED: [(&str, &str); 2] = [
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
 ];
 
-/// What is built for tests alone: nobody waits for it to run.
-pub const FOR_TESTS: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-
 /// Features that Rust and wasm-bindgen use, and every host has.
 const FEATURES: [&str; 7] = [
     "bulk-memory",
@@ -112,7 +109,6 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
     };
     run(with_tools(&mut paths::command(tool("worker-build")))
         .args(["--release", "--no-opt"])
-        .envs([FOR_TESTS])
         .env("CARGO_TARGET_DIR", target)
         .current_dir(&there))?;
     fs::create_dir_all(&of_tests)?;

@@ -20,7 +20,7 @@ const CONNECTIONS: u64 = 20;
 const STAYS: Duration = Duration::from_millis(30);
 /// For how long the honest are counted, alone and beside the crowd; `cargo xtask attack` counts for
 /// longer.
-pub(crate) const COUNTED: Duration = Duration::from_millis(500);
+pub(crate) const COUNTED: Duration = Duration::from_secs(1);
 
 /// A request of the crowd, by its number: method, path, and body.
 pub(crate) type Asked = fn(u64) -> (&'static str, String, String);

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use xtask::paths;
 use xtask::programs::run;
 use xtask::setup::{WORKER_BUILD, tool};
-use xtask::worker_build::{FOR_TESTS, with_tools};
+use xtask::worker_build::with_tools;
 
 /// The Node of a reader, and the wrangler that npm picks for it.
 pub(super) struct Node {
@@ -90,7 +90,6 @@ impl Desk {
         let mut command = paths::command("sh");
         with_tools(&mut command)
             .env("PATH", std::env::join_paths(programs)?)
-            .envs([FOR_TESTS])
             .env("QUICK_XTASK", xtask)
             .env("QUICK_TARGET", target)
             .env("QUICK_CARGO", paths::on_path("cargo").context("no cargo")?)
