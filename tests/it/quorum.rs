@@ -189,7 +189,7 @@ fn a_lease_that_began_a_vote_short_is_held_everywhere_once_it_is_renewed_and_a_m
         eventually(|| bridges.say(2, &format!("GET {NAME}")) == vote).await;
         let fence = bridges.say(2, &format!("GET {{{NAME}}}:fence"));
         let fence: String = redis::from_redis_value(fence).expect("text");
-        let [_, last, token, of_hold, ..] = *fence.split(' ').collect::<Vec<_>>() else {
+        let [_, last, _, token, of_hold, ..] = *fence.split(' ').collect::<Vec<_>>() else {
             panic!("{fence}")
         };
         let raised = (lease.fence().to_string(), lease.token().expose());
