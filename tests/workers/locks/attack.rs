@@ -45,7 +45,6 @@ async fn beside_a_crowd_that_may_use_locks_others_keep_half_of_what_they_have_al
         let alone = served(&here, &there).await;
         let crowd = crowd(&here, asked, "");
         let beside = served(&here, &there).await;
-        here.renew("held", &token(&held), 3_600_000).await.answers(200);
         let asked = crowd.leaves().await;
         println!("beside {asked} of {route}: {beside:?} turns of {alone:?}");
         for (beside, alone) in beside.into_iter().zip(alone) {
