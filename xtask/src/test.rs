@@ -132,7 +132,7 @@ async fn steps(xtask: &Path) -> Report {
 
     // Only the simulation always needs a core, so it takes what the others leave.
     let mut meanwhile = Report::default();
-    let simulation = native_tests("the simulation", 20, &simulated, &[], &bridge)
+    let simulation = native_tests("the simulation", 30, &simulated, &[], &bridge)
         .giving_way()
         .quiet();
     tokio::join!(
