@@ -11,10 +11,12 @@
 /// They kept less.
 #[track_caller]
 pub fn must_keep_half(beside: usize, alone: usize) {
-    let share = if std::env::var_os("EDGELOCK_ATTACK").is_some() {
-        2
-    } else {
-        8
-    };
+    let share = if is_alone() { 2 } else { 8 };
     assert!(share * beside >= alone, "{beside} of {alone}");
+}
+
+/// Whether an attack and those beside it have the machine for themselves.
+#[must_use]
+pub fn is_alone() -> bool {
+    std::env::var_os("EDGELOCK_ATTACK").is_some()
 }

@@ -30,13 +30,15 @@
 -- A semaphore is not stored as other libraries' semaphores are, so it shares nothing with them. A
 -- lock of the same name has another type, so each refuses the other (`wrong_type`).
 -- redis-semaphore's semaphores have the same type, but say since when a permit is held. An acquirer
--- tells them apart by the first member that is no token, refuses them, and leaves them alone
+-- tells them apart by a member that is no holder of ours, refuses them, and leaves them alone
 -- (docs/switching.md). No majority of several servers could agree on who has which permit, so a
 -- quorum refuses semaphores.
 --
 -- provides  delete free grant is_full is_held refuse_others suits
--- needs     HOLDERS MORE NAME add earliest hold_of holders_err integer is_many now_ms remove till
+-- needs     HOLDERS MORE NAME add earliest ended hold_of holders_err integer is_many now_ms remove till
 local is_theirs = holders_err or earliest and not hold_of(earliest)
+-- Theirs may stand behind permits of ours that ended before theirs began.
+for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end
 local function is_held() return till[ARGV[2]] end
 -- A caller with a lower number than others takes none from them. For one that waits for something
 -- else, in the queue of a name that was a lock before, there is no permit.

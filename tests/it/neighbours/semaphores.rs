@@ -101,9 +101,11 @@ fn a_permit_of_ours_that_ran_out_hides_none_of_theirs() {
     run(async {
         let mut stack = Stack::spawn();
         let mut theirs = Program::permits(&stack);
-        let short = stack.beside_theirs(1).ttl(ms(50)).try_acquire().await;
-        short.unwrap().into_token();
+        let ours = stack.beside_theirs(1).try_acquire().await;
+        let ours = ours.unwrap().into_token();
         assert!(theirs.permit("Semaphore", 2).await);
+        // As if ours had run out long ago.
+        let _: u64 = stack.redis(&format!("ZADD semaphore:a XX 1 {}", ours.expose()));
         let waiting = stack.beside_theirs(1).wait_timeout(ms(60_000));
         let refused: Error = waiting.acquire().await.unwrap_err();
         assert_eq!(refused.code(), "wrong_type");

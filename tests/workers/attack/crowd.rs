@@ -8,19 +8,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use xtask::beside::must_keep_half;
+use xtask::beside::{is_alone, must_keep_half};
 
 use super::many;
 use crate::lottery::Lottery;
 use crate::support::caller::{Caller, HangUp};
 use crate::support::{Stack, far, now_ms, until};
 
-/// How many connections a crowd has, and for how long each of its callers stays.
-const CONNECTIONS: u64 = 20;
+/// For how long each caller of a crowd stays.
 const STAYS: Duration = Duration::from_millis(30);
 /// For how long the honest are counted, alone and beside the crowd; `cargo xtask attack` counts for
 /// longer.
-pub(crate) const COUNTED: Duration = Duration::from_secs(1);
+pub(crate) const COUNTED: Duration = Duration::from_secs(2);
 
 /// A request of the crowd, by its number: method, path, and body.
 pub(crate) type Asked = fn(u64) -> (&'static str, String, String);
@@ -110,6 +109,12 @@ async fn served(here: &Caller, there: &Caller) -> [usize; 2] {
     tokio::join!(buys(here, "lamp"), buys(there, "other")).into()
 }
 
+/// How many connections a crowd has: where other tests take the machine too, a half of those with
+/// which `cargo xtask attack` brings a Worker to its limit.
+fn connections() -> u32 {
+    if is_alone() { 20 } else { 10 }
+}
+
 pub(crate) struct Crowd {
     callers: JoinSet<()>,
     asked: Arc<AtomicU64>,
@@ -118,7 +123,7 @@ pub(crate) struct Crowd {
 /// Callers who each ask, and hang up whether they have an answer or not, again and again.
 pub(crate) fn crowd(shop: &Caller, asks: Asked, day: &str) -> Crowd {
     let (mut callers, asked) = (JoinSet::new(), Arc::new(AtomicU64::new(0)));
-    for _ in 0..CONNECTIONS {
+    for _ in 0..connections() {
         let (shop, day, asked) = (shop.clone(), day.to_owned(), asked.clone());
         callers.spawn(async move {
             loop {
