@@ -19,8 +19,8 @@
 --   living writer that came earlier waits among the first hundred of the queue. With `fair(false)`
 --   a reader barges: it looks at nobody. A writer that barges, as writers do by default, takes a
 --   lock that is free for an instant, also ahead of readers that wait. The rules for waiters that
---   do not listen (hearing.lua) hold for both: a writer that polls is overtaken for 2 s at most,
---   counted from the first release that passed it over. A hand-over does not stop at a reader that
+--   do not listen (hearing.lua) hold for both. But a reader does not overtake a writer that has
+--   died, until that does not count as alive any more. A hand-over does not stop at a reader that
 --   does not listen.
 -- - A release hands the lock to the next writer, or to all readers up to the next writer at once,
 --   as far as they listen, in one script, a hundred at most. The rest ask. The reader that takes

@@ -35,7 +35,8 @@
 -- quorum refuses semaphores.
 --
 -- provides  delete free grant is_full is_held refuse_others suits
--- needs     HOLDERS MORE NAME add earliest ended hold_of holders_err integer is_many now_ms remove till
+-- needs     HOLDERS MORE NAME add earliest ended hold_of holders_err integer is_many now_ms remove
+-- needs     till
 local is_theirs = holders_err or earliest and not hold_of(earliest)
 -- Theirs may stand behind permits of ours that ended before theirs began.
 for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end

@@ -1,8 +1,10 @@
 -- Shared: which waiters may be handed what is free.
 --
 -- A waiter that does not listen is passed over, and takes the lock when it asks. Two are not passed
--- over: a fair waiter, whose turn it is, and the first one, once it was overtaken for so long. The
--- lock is then kept for the first one while it counts as alive, and it finds it when it asks.
+-- over: a fair waiter, whose turn it is, and the first one, once it has asked 2 s after it was
+-- overtaken first, or was overtaken for 2 s and three times as long as it counts as alive yet. The
+-- lock is then kept for it while it counts as alive, and it finds it when it asks. So one that has
+-- died costs the others less than half of their time, and mostly nothing.
 --
 -- Only a waiter that NUMSUB counts is told. On a cluster a message reaches all nodes, and the count
 -- is this node's. So a lock that was announced first, and taken back since nobody was counted,
@@ -21,17 +23,19 @@ local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return (tonumber(heard[2]) or 0) > 0
 end
+-- It counts as alive for as long as it may be handed the lock, but for 1 s at least.
+local function asked_at(at, waiter) return number_at(at) - math.max(1000, tonumber(string.match(waiter, '^v1 %S+ (%d+)'))) end
 -- A time that is still to come is from before the clock was set back. Of a waiter that is not in
 -- the record yet, nothing is noted.
 local function may_be_overtaken(first)
   local at, now = line_of(first), now_ms()
   if not at then return true end
-  local since = number_at(at + 14)
+  local since, asked = number_at(at + 14), asked_at(at, first)
   if since == 0 or since > now then
     since = now
     write(at + 14, since)
   end
-  return now - since < OVERTAKEN_MS
+  return asked > now or asked - since < OVERTAKEN_MS and now - since < math.max(OVERTAKEN_MS, 3 * (number_at(at) - now))
 end
 -- For how many ms yet it insists, if it does.
 local function insists(came)

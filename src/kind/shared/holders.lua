@@ -74,8 +74,10 @@ local function go_on(token, ms)
 end
 -- The oldest hold in the record makes room for a new one.
 local function add(token, ms, ttl, label)
-  local over = { [token] = true }
-  for _, one in ipairs(ended) do over[one] = true end
+  local over = {}
+  -- This script may have given one of them another place.
+  for _, one in ipairs(ended) do over[one] = not till[one] end
+  over[token] = true
   local others = beside(over)
   if select(2, string.gsub(others, ';', '')) >= MOST then
     local whose, fence, its_ttl, its_label, rest = string.match(others, '^(%S+) (%d+) (%d+) %d+ ([^;]*);(.*)$')
