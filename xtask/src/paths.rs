@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The root of the workspace.
+/// The root of the workspace, or of the clone for whose `cargo xtask` this program stands in.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask/ is in the workspace")
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+        let clone = env::var_os("EDGELOCK_CLONE").map(PathBuf::from);
+        clone.unwrap_or_else(|| ours.expect("xtask/ is in the workspace").to_owned())
+    })
 }
 
 /// The cargo that runs us, or the one on `PATH`.

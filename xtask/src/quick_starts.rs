@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use xtask::worker_build;
 
 use self::desk::Desk;
 use self::page::{Place, Step, steps};
@@ -18,14 +19,28 @@ use crate::terminal::Terminal;
 
 const GUIDE: &str = "docs/guide.md";
 const SOLD_OUT: &str = "sold out";
+/// How an answer about the sale begins that `cargo xtask dev` opened.
+const LAMPS: &str = r#"{"ends_at_ms":"#;
 
 /// Follows all of them, with Node 22 and not beside the clone.
 pub(crate) async fn follow(xtask: &Path, bridge: &Path) -> Result<()> {
     desk::fetch_crates()?;
     let desk = Desk::set_up(xtask, bridge)?;
     follow_pages(&desk).await?;
+    sell_in_a_folder_of_ones_own(&desk).await?;
     let followed = build_in_a_fresh_clone(&desk).await;
     followed.context("in a fresh clone")
+}
+
+/// Copies the flash sale's folder and follows its page there, as one does who starts with that.
+async fn sell_in_a_folder_of_ones_own(desk: &Desk) -> Result<()> {
+    let (_servers, printed) = dev(desk).await?;
+    let folder = desk.place("far/sale")?;
+    worker_build::copy_sale(&folder)?;
+    let mut reader = Reader::at(&folder, desk, &printed)?;
+    reader
+        .follow("worker/README.md", "In a folder of your own", LAMPS)
+        .await
 }
 
 /// Follows the Worker's page, changes the Worker while it runs, and looks at how it was built.

@@ -8,6 +8,7 @@ mod npm;
 mod shell;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::panic;
 use std::path::PathBuf;
 use std::process::Command;
@@ -44,16 +45,22 @@ pub fn run(needs: Needs) -> Result<()> {
     );
     node()?;
     rust(needs)?;
-    system(needs)?;
     // The tools need the cores for a while, and the other parts wait for the network.
     thread::scope(|scope| {
         let tools = scope.spawn(move || tools(needs));
+        system(needs)?;
         npm::install(needs)?;
         python(needs)?;
         tools
             .join()
             .unwrap_or_else(|panic| panic::resume_unwind(panic))
-    })
+    })?;
+    // It is linked with OpenSSL, which `system` installs.
+    worker_build(needs)?;
+    match fs::remove_dir_all(compiled()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Checks Node.js, but does not install it: that choice belongs to the user.
@@ -216,8 +223,7 @@ fn apt_get() -> Command {
     command
 }
 
-/// Installs the command-line tools of the wasm build; for tests also the runner of wasm tests, and
-/// what users build their Workers with.
+/// Installs the command-line tools of the wasm build; for tests also the runner of wasm tests.
 fn tools(needs: Needs) -> Result<()> {
     let crate_folder = paths::root().join("xtask/tools");
     let lock = fs::read_to_string(crate_folder.join("Cargo.lock"))?;
@@ -230,18 +236,13 @@ fn tools(needs: Needs) -> Result<()> {
             "Cargo.lock has wasm-bindgen {library}, xtask/tools has its command-line tool {bindgen}: make them equal"
         );
     }
-    let stamp = paths::tools().join("stamp");
-    let with_tests = format!("{lock}with the test runner and {WORKER_BUILD}");
+    let with_tests = format!("{lock}with the test runner");
     let (wanted, with, features) = match needs {
-        _ if is_stamped(&stamp, &with_tests) => return Ok(()),
-        Needs::Worker | Needs::Stack | Needs::Build => (lock.clone(), String::new(), ""),
-        Needs::Everything => (
-            with_tests,
-            format!(" with its test runner, and {WORKER_BUILD}"),
-            "tests",
-        ),
+        Needs::Everything => (&with_tests, " with its test runner", "tests"),
+        Needs::Worker | Needs::Stack | Needs::Build => (&lock, "", ""),
     };
-    if is_stamped(&stamp, &wanted) {
+    let stamp = paths::tools().join("stamp");
+    if is_stamped(&stamp, &with_tests) || is_stamped(&stamp, wanted) {
         return Ok(());
     }
     say(&format!(
@@ -250,15 +251,22 @@ fn tools(needs: Needs) -> Result<()> {
     ));
     let crate_folder = crate_folder.to_string_lossy();
     cargo_install(&["--path", &crate_folder, "--features", features])?;
-    if needs == Needs::Everything {
-        cargo_install(&[WORKER_BUILD, "--bin", "worker-build"])?;
-    }
-    fs::remove_dir_all(paths::tools().join("build"))?;
     fs::write(stamp, wanted).map_err(Into::into)
 }
 
 /// What the guide has its readers install.
 pub const WORKER_BUILD: &str = "worker-build@0.8.7";
+
+/// Installs what users build their Workers with, for tests.
+fn worker_build(needs: Needs) -> Result<()> {
+    let stamp = paths::tools().join("stamp-of-worker-build");
+    if needs != Needs::Everything || is_stamped(&stamp, WORKER_BUILD) {
+        return Ok(());
+    }
+    say(&format!("{WORKER_BUILD}, by cargo: users build Workers with it"));
+    cargo_install(&[WORKER_BUILD, "--bin", "worker-build"])?;
+    fs::write(stamp, WORKER_BUILD).map_err(Into::into)
+}
 
 /// Installs without optimization, except for the crates that work on wasm (see the profile in
 /// xtask/tools).
@@ -269,7 +277,7 @@ fn cargo_install(what: &[&str]) -> Result<()> {
         .arg("--root")
         .arg(paths::tools())
         .arg("--target-dir")
-        .arg(paths::tools().join("build"));
+        .arg(compiled());
     cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
     run_or_say(
         &mut cargo,
@@ -279,6 +287,11 @@ fn cargo_install(what: &[&str]) -> Result<()> {
             what.join(" ")
         ),
     )
+}
+
+/// What both have in common is compiled once.
+fn compiled() -> PathBuf {
+    paths::tools().join("build")
 }
 
 /// Installs a Python with the clients that tests run against the bridge and beside our locks. One

@@ -104,9 +104,12 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
     }
     let target = alone(folder)?;
     let there = match folder {
-        SALE => copy_of_sale()?,
+        SALE => in_target("copied/flash-sale"),
         _ => paths::root().join(folder),
     };
+    if folder == SALE {
+        copy_sale(&there)?;
+    }
     run(with_tools(&mut paths::command(tool("worker-build")))
         .args(["--release", "--no-opt"])
         .env("CARGO_TARGET_DIR", target)
@@ -119,20 +122,23 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
 }
 
 /// Copies the flash sale into an empty folder, and changes the path of edgelock, as its page says.
-fn copy_of_sale() -> Result<PathBuf> {
-    let (sale, copy) = (paths::root().join(SALE), in_target("copied/flash-sale"));
+///
+/// # Errors
+///
+/// Files cannot be written, or the path of edgelock is elsewhere.
+pub fn copy_sale(copy: &Path) -> Result<()> {
     if copy.exists() {
-        fs::remove_dir_all(&copy)?;
+        fs::remove_dir_all(copy)?;
     }
-    fs::create_dir_all(&copy)?;
-    let parts = ["Cargo.toml", "Cargo.lock", "src", "shared"].map(|part| sale.join(part));
-    run(Command::new("cp").arg("-a").args(parts).arg(&copy))?;
+    fs::create_dir_all(copy)?;
+    let parts = ["Cargo.toml", "Cargo.lock", "src", "shared", "wrangler.toml"];
+    let parts = parts.map(|part| paths::root().join(SALE).join(part));
+    run(Command::new("cp").arg("-a").args(parts).arg(copy))?;
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
     let changed = text.replace(r#"path = "..""#, &format!("path = {:?}", paths::root()));
     ensure!(changed != text, "the path of edgelock is elsewhere");
-    fs::write(manifest, changed)?;
-    Ok(copy)
+    Ok(fs::write(manifest, changed)?)
 }
 
 /// Builds the Worker of a folder without worker-build, which takes long to install. Returns the
@@ -150,8 +156,8 @@ pub fn of_folder(folder: &str) -> Result<PathBuf> {
     Ok(built)
 }
 
-/// Has a folder that builds alone build with the versions of the workspace. Returns its target
-/// folder, which all of these share.
+/// Has a folder that builds alone build with the versions of the workspace, and returns where: in
+/// the workspace's own target folder, so that each crate of others is built once.
 ///
 /// # Errors
 ///
@@ -159,7 +165,7 @@ pub fn of_folder(folder: &str) -> Result<PathBuf> {
 pub fn alone(folder: &str) -> Result<PathBuf> {
     let lock = paths::root().join("Cargo.lock");
     fs::copy(lock, paths::root().join(folder).join("Cargo.lock"))?;
-    Ok(in_target("quick-starts"))
+    Ok(paths::target().to_path_buf())
 }
 
 /// Tells worker-build where the programs are that it would download.
@@ -173,18 +179,17 @@ pub fn with_tools(command: &mut Command) -> &mut Command {
 const MODULE: &str = "index_bg.wasm";
 const ENTRY: &str = "xtask/src/worker_entry.js";
 
-/// Compiles a folder's wasm, and generates its glue. What the environment says of the profile
-/// counts more than `profile`. Returns the folder of both.
+/// Compiles a folder's wasm, and generates its glue. If the environment says anything of the
+/// `profile`, that counts instead. Returns the folder of both.
 fn compile(folder: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
     let target = alone(folder)?;
-    let unsaid = profile
-        .iter()
-        .filter(|(name, _)| env::var_os(name).is_none());
+    let is_said = profile.iter().any(|(name, _)| env::var_os(name).is_some());
+    let profile: &[_] = if is_said { &[] } else { profile };
     run(paths::cargo()
         .args(["build", "--lib", "--release"])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&target)
-        .envs(unsaid.copied())
+        .envs(profile.iter().copied())
         .current_dir(paths::root().join(folder)))?;
     let manifest = fs::read_to_string(paths::root().join(folder).join("Cargo.toml"))?;
     let name = manifest

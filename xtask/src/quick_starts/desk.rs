@@ -11,7 +11,8 @@
 //!   the Worker, with the tools that `setup` installed, and without link-time optimization;
 //! - `apt-get` fails.
 //!
-//! Other commands of cargo take crates that are downloaded already, in the clone's versions.
+//! Other commands of cargo take crates that are downloaded already, in the clone's versions, and
+//! compiled as far as the clone has compiled them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -35,9 +36,8 @@ pub(super) struct Desk {
 
 const CARGO: &str = r#"case "$PWD $1 $2" in
     */fresh/edgelock" xtask build-worker") export CARGO_TARGET_DIR="$QUICK_TARGET" CARGO_NET_OFFLINE=true
-        export CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-        export npm_config_offline=false
-        exec "$QUICK_CARGO" "$@" ;;
+        export CARGO_PROFILE_RELEASE_LTO=false npm_config_offline=false EDGELOCK_CLONE="$PWD"
+        shift; exec "$QUICK_XTASK" "$@" ;;
 esac
 case "$1 $2" in
     "xtask build-"* | "install $QUICK_WORKER_BUILD") exit ;;
@@ -80,8 +80,8 @@ impl Desk {
         script(&at("programs/bin/apt-get"), "exit 1")?;
         symlink(tool("worker-build"), at("programs/bin/worker-build"))?;
 
-        let target = target();
-        let config = format!("[build]\ntarget-dir = {target:?}\n\n[net]\noffline = true\n");
+        let built = paths::target();
+        let config = format!("[build]\ntarget-dir = {built:?}\n\n[net]\noffline = true\n");
         fs::write(at(".cargo/config.toml"), config)?;
 
         let programs = std::env::var_os("PATH").context("a PATH")?;
@@ -91,7 +91,9 @@ impl Desk {
         with_tools(&mut command)
             .env("PATH", std::env::join_paths(programs)?)
             .env("QUICK_XTASK", xtask)
-            .env("QUICK_TARGET", target)
+            .env("QUICK_TARGET", target())
+            .env("CARGO_BUILD_BUILD_DIR", built)
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env("QUICK_CARGO", paths::on_path("cargo").context("no cargo")?)
             .env("QUICK_WORKER_BUILD", WORKER_BUILD)
             .env("EDGELOCK_BRIDGE_BIN", bridge)
@@ -133,11 +135,9 @@ impl Desk {
             paths::root().join("node_modules/wrangler"),
             modules.join("wrangler"),
         )?;
-        // What is built alone is where readers compile.
-        for (there, name) in [(paths::tools(), "tools"), (".".into(), "quick-starts")] {
-            if !target().join(name).exists() {
-                symlink(there, target().join(name))?;
-            }
+        let tools = target().join("tools");
+        if !tools.exists() {
+            symlink(paths::tools(), tools)?;
         }
         Ok(clone)
     }
@@ -150,7 +150,7 @@ impl Desk {
     }
 }
 
-/// Where cargo puts what readers compile.
+/// Where cargo puts what a fresh clone builds.
 pub(super) fn target() -> PathBuf {
     paths::target().join("quick-starts")
 }

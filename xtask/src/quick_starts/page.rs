@@ -11,8 +11,8 @@ pub(super) enum Step {
     /// Write a file: a block after a line that begins with the file's name in backticks.
     Write { file: String, text: String },
     /// Put the lines that `cargo xtask dev` printed into a file: text that says `into` and the
-    /// file's name in backticks.
-    PutVariables { file: String },
+    /// file's name in backticks. Those of its Worker too, where the text says all three.
+    PutVariables { file: String, all: bool },
     /// Type a command: a block that is indented, or marked as `sh`.
     Type { command: String, at: Place },
 }
@@ -97,6 +97,7 @@ fn variables(text: &str) -> Option<Step> {
     let (file, _) = text.split_once("into `")?.1.split_once('`')?;
     Some(Step::PutVariables {
         file: file.to_owned(),
+        all: text.contains("all three"),
     })
 }
 
@@ -154,7 +155,10 @@ three
                     file: file("a/b.toml"),
                     text: file("# no heading\n\n[a]\n")
                 },
-                Step::PutVariables { file: file(".env") },
+                Step::PutVariables {
+                    file: file(".env"),
+                    all: false
+                },
                 typed("three\n", Place::Here),
             ]
         );

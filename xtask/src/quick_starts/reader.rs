@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         for step in steps {
             match step {
                 Step::Write { file, text } => self.write(&file, &self.adapted(&text)).await?,
-                Step::PutVariables { file } => self.write(&file, &self.variables()).await?,
+                Step::PutVariables { file, all } => self.write(&file, &self.variables(all)).await?,
                 Step::Type { command, at } => printed = self.enter(&command, at).await?,
             }
         }
@@ -91,14 +91,12 @@ impl<'a> Reader<'a> {
         text.replace("../edgelock", &self.desk.clone().to_string_lossy())
     }
 
-    /// The lines for a file of variables, as they were printed: those of the bridge, and all for
-    /// the clone's own Worker.
-    fn variables(&self) -> String {
+    /// The lines for a file of variables, as they were printed: those of the bridge, or all.
+    fn variables(&self, all: bool) -> String {
         let lines = self.dev.lines().filter(|line| {
             let name = line.trim_start().split_once('=').map(|(name, _)| name);
             name.is_some_and(|name| {
-                name.starts_with("EDGELOCK_BRIDGE_")
-                    || self.is_in_clone && name.ends_with("_CREDENTIAL")
+                name.starts_with("EDGELOCK_BRIDGE_") || all && name.ends_with("_CREDENTIAL")
             })
         });
         lines.flat_map(|line| [line, "\n"]).collect()
