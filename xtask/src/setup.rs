@@ -263,7 +263,9 @@ fn worker_build(needs: Needs) -> Result<()> {
     if needs != Needs::Everything || is_stamped(&stamp, WORKER_BUILD) {
         return Ok(());
     }
-    say(&format!("{WORKER_BUILD}, by cargo: users build Workers with it"));
+    say(&format!(
+        "{WORKER_BUILD}, by cargo: users build Workers with it"
+    ));
     cargo_install(&[WORKER_BUILD, "--bin", "worker-build"])?;
     fs::write(stamp, WORKER_BUILD).map_err(Into::into)
 }
