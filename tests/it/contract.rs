@@ -698,7 +698,7 @@ fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
         let set = redis::cmd("SET")
             .arg("bytes")
             .arg(&every_byte)
-            .query::<()>(&mut stack.redis);
+            .query::<()>(&mut stack.redis.0);
         set.unwrap();
         let client = stack.client();
         let lease = client.lock("a").try_acquire().await.unwrap();
@@ -811,7 +811,7 @@ fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(spawn: Spawn) {
         let set = redis::cmd("SET")
             .arg("{b}:fence")
             .arg(kept)
-            .query::<()>(&mut stack.redis);
+            .query::<()>(&mut stack.redis.0);
         set.unwrap();
         let _: u64 = stack.redis(&format!("HSET b x {BEYOND}"));
         let inspection = client.reentrant("b", "me").inspect().await.unwrap();

@@ -78,6 +78,24 @@ fn a_service_binding_is_a_way_to_the_bridge() {
 }
 
 #[test]
+fn a_bridge_is_found_by_the_names_that_upstash_and_vercel_set() {
+    run(async {
+        let stack = Stack::spawn();
+        for (url, credential) in [
+            ("UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"),
+            ("KV_REST_API_URL", "KV_REST_API_TOKEN"),
+        ] {
+            let config = WorkerConfig::bare(as_users_do("tests/worker").expect("a Worker"));
+            let config = config.bind(url, stack.bridge.url());
+            let worker = Worker::start(&config.bind(credential, stack.bridge.token()));
+            let worker = worker.expect("workerd");
+            let answer = get(reqwest::Client::new(), turn(&worker), PATIENT).await;
+            assert_eq!(answer.map(|(status, _)| status), Some(200));
+        }
+    });
+}
+
+#[test]
 fn callers_that_hang_up_at_any_moment_keep_nobody_from_an_answer() {
     run(async {
         let mut stack = Stack::spawn();

@@ -2,104 +2,57 @@
 
 use crate::support::{Stack, until};
 
-const TERMS: &str = r#"{"stock":1,"limit_per_buyer":1,"ends_at_ms":9999999999999}"#;
-const TOKEN: &str = r#"{"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#;
-
 /// A route that is closed: method, path, and a body that is right.
-type Route = (&'static str, &'static str, &'static str);
+pub(crate) type Route = (&'static str, &'static str, &'static str);
 
-/// Each Worker that has closed routes, the secret that opens them, and these.
-const CLOSED: [(&str, &str, &[Route]); 2] = [
-    ("worker", "ADMIN_CREDENTIAL", &[("PUT", "/sales/42", TERMS)]),
-    (
-        "lock-service",
-        "LOCKS_CREDENTIAL",
-        &[
-            ("POST", "/locks/a/acquire", ""),
-            ("POST", "/locks/a/renew", TOKEN),
-            ("POST", "/locks/a/release", TOKEN),
-            ("GET", "/locks/a", ""),
-        ],
-    ),
-];
+const TERMS: &str = r#"{"stock":1,"limit_per_buyer":1,"ends_at_ms":9999999999999}"#;
 
 #[tokio::test]
-async fn without_the_right_credential_nothing_happens() {
-    for (worker, _, routes) in CLOSED {
-        let stack = Stack::of(worker);
-        let caller = stack.caller();
-        // What opens something else is as wrong as any.
-        let others = match worker {
-            "worker" => stack.config.locks_token(),
-            _ => stack.config.admin_token(),
-        };
-        let bridge = stack.bridge.token();
+async fn without_the_right_credential_no_sale_is_opened() {
+    let routes = [("PUT", "/sales/42", TERMS)];
+    opens_nothing_else(Stack::start(), ["ADMIN_CREDENTIAL", "LOCKS_CREDENTIAL"], &routes).await;
+}
+
+/// The first secret opens these routes, and what opens something else does not. With a secret that
+/// could be guessed, or that opens two things, its caller would have what is not meant for it. So
+/// such a one opens nothing, as one that is missing.
+pub(crate) async fn opens_nothing_else(mut stack: Stack, secrets: [&str; 2], routes: &[Route]) {
+    let weak = "0123456789abcde ";
+    let [right, other] = secrets.map(|name| stack.config.binding(name).to_owned());
+    let of_bridge = stack.bridge.token().to_owned();
+    for (set, status, code, logged) in [
+        (&*right, 401, "unauthorized", ""),
+        ("", 403, "closed", ""),
+        (weak, 500, "not_configured", "has fewer than 16 characters"),
+        (&*of_bridge, 500, "not_configured", "are the same"),
+    ] {
+        let caller = stack.start_with(stack.config.clone().bind(secrets[0], set));
         for (method, path, body) in routes {
-            for bearer in [None, Some(""), Some("wrong"), Some(others), Some(bridge)] {
-                let answer = caller.send(method, path, bearer, body).await;
-                let answer = answer.refuses(401, "unauthorized");
-                assert_eq!(answer.header("www-authenticate"), "Bearer");
+            for bearer in ["", "undefined", weak, &*other, &*of_bridge] {
+                caller.send(method, path, Some(bearer), body).await.refuses(status, code);
             }
+            caller.send(method, path, None, body).await.refuses(status, code);
         }
-        assert_eq!(stack.redis().dump(), []);
+        let is_logged = async || stack.workers.iter().any(|one| one.log().contains(logged));
+        until(("it is logged", logged), is_logged).await;
     }
-}
-
-/// With one that could be guessed, or opens two things, its caller would have what is not meant for
-/// it.
-#[tokio::test]
-async fn a_credential_that_is_missing_could_be_guessed_or_is_the_bridges_opens_nothing() {
-    for (worker, secret, routes) in CLOSED {
-        let mut stack = Stack::of(worker);
-        let of_bridge = stack.bridge.token().to_owned();
-        for (credential, status, code, logged) in [
-            ("", 403, "closed", ""),
-            ("0123456789abcde ", 500, "not_configured", "has fewer than 16 characters"),
-            (&of_bridge, 500, "not_configured", "are the same"),
-        ] {
-            stack.config = stack.config.clone().bind(secret, credential);
-            let caller = stack.start_worker();
-            for (method, path, body) in routes {
-                for bearer in [None, Some("undefined"), Some(credential)] {
-                    caller.send(method, path, bearer, body).await.refuses(status, code);
-                }
-            }
-            until("it is logged", || async {
-                stack.workers.iter().any(|worker| worker.log().contains(logged))
-            })
-            .await;
-        }
-        for worker in &stack.workers {
-            for secret in [&of_bridge, "0123456789abcde"] {
-                assert!(!worker.log().contains(secret), "{}", worker.log());
-            }
-        }
-        assert_eq!(stack.redis().dump(), []);
+    for log in stack.workers.iter().map(|worker| worker.log()) {
+        assert!(!log.contains(&of_bridge) && !log.contains(weak.trim()), "{log}");
     }
+    assert_eq!(stack.redis().dump(), []);
 }
 
-/// A deployed Worker would call that address: its own host's, if it is that of a laptop.
+/// The one in its folder is for whoever copies that; the clone's builds with what it installs. A
+/// deployed Worker would call an address in it: its own host's, if it is that of a laptop.
 #[test]
-fn the_configuration_that_is_deployed_names_no_bridge() {
-    let text = std::fs::read_to_string(xtask::paths::root().join("wrangler.toml"));
-    let text = text.expect("wrangler.toml");
-    let mut set = text.lines().filter(|line| !line.starts_with('#'));
-    assert!(set.all(|line| !line.contains("http") && !line.contains("BRIDGE")));
-}
-
-/// The one in its folder is for whoever copies that. The clone's builds with what it installs.
-#[test]
-fn both_wrangler_tomls_of_the_flash_sale_say_the_same_but_for_paths_and_the_build() {
-    let settings = |path: &str| {
+fn both_wrangler_tomls_of_the_flash_sale_say_the_same_but_for_the_build_and_name_no_bridge() {
+    let [ours, theirs] = ["wrangler.toml", "worker/wrangler.toml"].map(|path| {
         let text = std::fs::read_to_string(xtask::paths::root().join(path)).expect(path);
-        let (settings, build) = text.split_once("[build]").expect("a build");
-        assert!(build.contains("command = "), "{build}");
-        let settings = settings.replace("worker/build/", "build/");
-        let lines = settings.lines().map(|line| line.split(" #").next().unwrap_or(line).to_owned());
-        let lines = lines.skip_while(|line| !line.starts_with("name"));
-        lines.filter(|line| !line.starts_with("# ") || line.starts_with("#   ")).collect::<Vec<_>>()
-    };
-    let (ours, theirs) = (settings("wrangler.toml"), settings("worker/wrangler.toml"));
-    assert!(ours.len() > 6, "{ours:?}");
+        let mut set = text.lines().filter(|line| !line.starts_with('#'));
+        assert!(set.all(|line| !line.contains("http") && !line.contains("BRIDGE")), "{text}");
+        let (settings, _) = text.split_once("[build]").expect("a build");
+        let (_, settings) = settings.split_once("name = ").expect("a name");
+        settings.replace("worker/build/", "build/")
+    });
     assert_eq!(ours, theirs);
 }

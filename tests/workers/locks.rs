@@ -2,6 +2,7 @@
 
 mod attack;
 mod hang_up;
+mod hostile;
 
 use serde_json::json;
 
@@ -13,21 +14,21 @@ use crate::support::{Stack, until};
 impl Caller {
     pub(crate) async fn acquire(&self, name: &str, ttl_ms: u64, wait_ms: u64) -> Answer {
         let body = json!({"ttl_ms": ttl_ms, "wait_ms": wait_ms}).to_string();
-        self.locks("POST", &format!("/locks/{name}/acquire"), &body).await
+        self.ask("POST", &format!("/locks/{name}/acquire"), &body).await
     }
 
     pub(crate) async fn renew(&self, name: &str, token: &str, ttl_ms: u64) -> Answer {
         let body = json!({"token": token, "ttl_ms": ttl_ms}).to_string();
-        self.locks("POST", &format!("/locks/{name}/renew"), &body).await
+        self.ask("POST", &format!("/locks/{name}/renew"), &body).await
     }
 
     pub(crate) async fn release(&self, name: &str, token: &str) -> Answer {
         let body = json!({"token": token}).to_string();
-        self.locks("POST", &format!("/locks/{name}/release"), &body).await
+        self.ask("POST", &format!("/locks/{name}/release"), &body).await
     }
 
     pub(crate) async fn inspect(&self, name: &str) -> Answer {
-        self.locks("GET", &format!("/locks/{name}"), "").await
+        self.ask("GET", &format!("/locks/{name}"), "").await
     }
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn token(taken: &Answer) -> String {
 
 #[tokio::test]
 async fn a_lock_is_taken_shown_renewed_and_given_back() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     let left = |answer: &Answer, from, to| {
         let left = answer.number("remaining_ms");
@@ -59,12 +60,11 @@ async fn a_lock_is_taken_shown_renewed_and_given_back() {
         left(&refused, 1, 60_000);
         // Only its holder is shown a token.
         assert!(!format!("{shown:?}, {refused:?}").contains(&mine));
-        refused.says_when_to_retry();
     }
 
     // If a renewal says no ttl, it is that of the acquisition.
     let body = json!({ "token": mine }).to_string();
-    let renewed = caller.locks("POST", "/locks/job/renew", &body).await.answers(200);
+    let renewed = caller.ask("POST", "/locks/job/renew", &body).await.answers(200);
     left(&renewed, 50_000, 60_000);
     assert_eq!(renewed.number("fence"), taken.number("fence"));
     let renewed = caller.renew("job", &mine, 600_000).await.answers(200);
@@ -74,15 +74,15 @@ async fn a_lock_is_taken_shown_renewed_and_given_back() {
     caller.release("job", &mine).await.answers(200);
     assert_eq!(caller.inspect("job").await.json["held"], false);
     // Unless an acquisition says otherwise, it is for 10 s, and waits for nobody.
-    let next = caller.locks("POST", "/locks/job/acquire", "").await.answers(201);
+    let next = caller.ask("POST", "/locks/job/acquire", "").await.answers(201);
     left(&next, 5_000, 10_000);
     assert!(next.number("fence") > taken.number("fence"));
-    caller.locks("POST", "/locks/job/acquire", "{}").await.refuses(409, "lock_held");
+    caller.ask("POST", "/locks/job/acquire", "{}").await.refuses(409, "lock_held");
 }
 
 #[tokio::test]
 async fn a_token_whose_time_is_over_is_of_no_use() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     let stale = token(&caller.acquire("job", 300, 0).await.answers(201));
     let next = token(&caller.acquire("job", 60_000, 20_000).await.answers(201));
@@ -95,12 +95,12 @@ async fn a_token_whose_time_is_over_is_of_no_use() {
 
 #[tokio::test]
 async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
-    let mut stack = Stack::locks();
+    let mut stack = Stack::of("lock-service");
     let caller = stack.caller();
     let taken = caller.acquire("job", 60_000, 0).await.answers(201);
-    let (_, meddled) = stack.start_meddled(RENEWALS, Mischief::LoseReply).await;
+    let (_, meddled) = stack.meddled(RENEWALS, Mischief::LoseReply).await;
     let answer = meddled.renew("job", &token(&taken), 60_000).await;
-    answer.refuses(503, "outcome_unknown").says_when_to_retry();
+    answer.refuses(503, "outcome_unknown");
     // If the Worker had given the lock back after its answer, it would have sent that before this
     // request.
     meddled.inspect("job").await.answers(200);
@@ -109,7 +109,7 @@ async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
 
 #[tokio::test]
 async fn a_name_is_any_text_and_reaches_no_key_but_its_lock() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     let mut redis = stack.redis();
     redis.run::<()>("HSET sale:{42} remaining 1");
@@ -134,17 +134,17 @@ async fn a_name_is_any_text_and_reaches_no_key_but_its_lock() {
 
 #[tokio::test]
 async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     let path = "/locks/a%22%0D%0A%7B%22event%22:1%7Da";
     let name = "lock:a\"\r\n{\"event\":1}a";
     let act = |act: &str, body: String| {
         let (caller, path) = (caller.clone(), format!("{path}/{act}"));
-        async move { caller.locks("POST", &path, &body).await }
+        async move { caller.ask("POST", &path, &body).await }
     };
     let taken = act("acquire", String::new()).await.answers(201);
     let token = taken.json["token"].as_str().expect("a token").to_owned();
-    let taken = taken.tells("acquired", &TAKEN);
+    taken.tells("acquired", &TAKEN);
     assert!(!taken.header("server-timing").contains("event"));
     let waiting = r#"{"wait_ms":200}"#.to_owned();
     act("acquire", waiting).await.answers(409);
@@ -175,12 +175,10 @@ async fn what_happens_to_a_lock_is_logged_as_json_whatever_its_name() {
 
 #[tokio::test]
 async fn nobody_is_told_of_a_lock_that_no_replica_has() {
-    let mut stack = Stack::locks();
-    stack.config = stack.config.clone().bind("WAIT_FOR_REPLICAS", "1");
+    let mut stack = Stack::of("lock-service");
     // There is no replica.
-    let answer = stack.start_worker().acquire("job", 10_000, 0).await;
-    answer.refuses(503, "not_replicated").says_when_to_retry();
-    stack.config = stack.config.clone().bind("WAIT_FOR_REPLICAS", "all");
-    let answer = stack.start_worker().acquire("job", 10_000, 0).await;
-    answer.refuses(500, "not_configured");
+    for (replicas, status, code) in [("1", 503, "not_replicated"), ("all", 500, "not_configured")] {
+        let config = stack.config.clone().bind("WAIT_FOR_REPLICAS", replicas);
+        stack.start_with(config).acquire("job", 10_000, 0).await.refuses(status, code);
+    }
 }

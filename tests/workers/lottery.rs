@@ -1,15 +1,19 @@
 //! At noon every instance fires. One of them draws ten of the entrants, the others give up at once,
 //! and a lottery is drawn once only.
 
+mod hostile;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::DateTime;
 use serde_json::{Value, json};
+use xtask::stack::{Redis, WorkerConfig};
+use xtask::worker_build::as_users_do;
 
-use crate::support::caller::Answer;
+use crate::support::caller::{Answer, Caller};
 use crate::support::meddler::{COMMITS, Mischief, Of};
-use crate::support::{Redis, Stack, at_once, now_ms, until};
+use crate::support::{BRIDGE_URL, Stack, at_once, now_ms, until};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: u64 = 7 * DAY_MS;
@@ -43,13 +47,36 @@ impl Lottery {
     }
 }
 
+impl Caller {
+    pub(crate) async fn enter(&self, lottery: &str, entrant: &str) -> Answer {
+        let path = format!("/lottery/{lottery}/entrants");
+        let entry = json!({ "entrant": entrant });
+        self.send("POST", &path, None, &entry.to_string()).await
+    }
+
+    async fn lottery(&self, lottery: &str) -> Answer {
+        self.send("GET", &format!("/lottery/{lottery}"), None, "").await
+    }
+
+    /// Fires the Worker's schedule, as if the clock showed `time_ms`.
+    async fn fire(&self, time_ms: u64) {
+        let fired = reqwest::get(format!("{}?time={time_ms}", self.cron_url)).await;
+        let fired = fired.expect("an answer").text().await;
+        assert_eq!(fired.expect("a whole answer"), "ok");
+    }
+}
+
+impl Stack {
+    /// Starts a lottery beside the other Workers, with the bridge at this address.
+    pub(crate) fn start_lottery(&mut self, bridge: &str) -> Caller {
+        let built = as_users_do("lottery").expect("a Worker");
+        self.start_with(WorkerConfig::new(built, &self.bridge).bind(BRIDGE_URL, bridge))
+    }
+}
+
 /// The outcome of each draw that was tried, once the log has `tried` of them.
 async fn outcomes(stack: &Stack, tried: usize) -> Vec<Value> {
-    let draws = || {
-        let mut logged = stack.logged();
-        logged.retain(|line| line["event"] == "draw");
-        logged
-    };
+    let draws = || stack.logged_of("draw");
     until("all draws are logged", || async { draws().len() == tried }).await;
     draws()
 }
@@ -68,7 +95,7 @@ fn winners(shown: &Answer) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn of_forty_that_fire_at_once_one_draws_ten_and_the_others_give_up_at_once() {
-    let mut stack = Stack::lottery();
+    let mut stack = Stack::of("lottery");
     let workers = [stack.caller(), stack.start_worker()];
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
@@ -121,10 +148,10 @@ async fn a_draw_that_died_half_way_is_drawn_by_another_and_does_not_come_late() 
 }
 
 async fn dies_half_way(of: Of) {
-    let mut stack = Stack::lottery();
+    let mut stack = Stack::of("lottery");
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
-    let (meddler, dying) = stack.start_meddled(of, Mischief::Hold).await;
+    let (meddler, dying) = stack.meddled(of, Mischief::Hold).await;
     let noon_ms = lottery.noon_ms;
     let firing = tokio::spawn(async move { dying.fire(noon_ms).await });
     until("it dies", || async { meddler.held() > 0 }).await;
@@ -133,9 +160,7 @@ async fn dies_half_way(of: Of) {
 
     let mut redis = stack.redis();
     let lock = format!("lottery:{{{}}}:draw:lock", lottery.id);
-    let kept: String = redis.run(&format!("GET {lock}:fence"));
-    let dead = kept.split(' ').nth(1).expect("more than a version");
-    let dead: u64 = dead.parse().expect("a number");
+    let dead = redis.last_fence(&lock);
     assert!(redis.run::<i64>(&format!("PTTL {lock}")) <= 10_000);
     assert_eq!(lottery.shown(&stack).await.json["winners"], Value::Null);
 
@@ -163,10 +188,10 @@ async fn dies_half_way(of: Of) {
 
 #[tokio::test]
 async fn a_draw_whose_outcome_got_lost_is_not_drawn_again() {
-    let mut stack = Stack::lottery();
+    let mut stack = Stack::of("lottery");
     let lottery = Lottery::tomorrow();
     lottery.enter(&stack, 25).await;
-    let (_, meddled) = stack.start_meddled(COMMITS, Mischief::LoseReply).await;
+    let (_, meddled) = stack.meddled(COMMITS, Mischief::LoseReply).await;
     meddled.fire(lottery.noon_ms).await;
     until("it says that it does not know", || async {
         stack.logged().iter().any(|line| line["code"] == "outcome_unknown")
@@ -183,7 +208,7 @@ async fn a_draw_whose_outcome_got_lost_is_not_drawn_again() {
 
 #[tokio::test]
 async fn whoever_enters_twice_is_in_once() {
-    let stack = Stack::lottery();
+    let stack = Stack::of("lottery");
     let (caller, lottery) = (stack.caller(), Lottery::tomorrow());
     let first = caller.enter(&lottery.id, "ann").await.answers(201);
     assert_eq!(
@@ -205,11 +230,11 @@ async fn whoever_enters_twice_is_in_once() {
 /// The last place is given once, however many ask for it at once.
 #[tokio::test]
 async fn a_million_take_part_and_not_one_more() {
-    let mut stack = Stack::lottery();
+    let mut stack = Stack::of("lottery");
     let workers = [stack.caller(), stack.start_worker()];
     let lottery = Lottery::tomorrow();
     let mut redis = stack.redis();
-    redis.fill(&lottery, 999_999);
+    lottery.fill(&mut redis, 999_999);
 
     let coming = (0..40).map(|n| {
         let (worker, id) = (workers[n % 2].clone(), lottery.id.clone());
@@ -245,10 +270,10 @@ async fn a_million_take_part_and_not_one_more() {
     assert_eq!(winners(&lottery.shown(&stack).await).len(), 10);
 }
 
-impl Redis {
+impl Lottery {
     /// Stores so many entrants, with all that is needed to find the first and the last of them.
-    fn fill(&mut self, lottery: &Lottery, entrants: u64) {
-        let key = |kind| format!("lottery:{{{}}}:{kind}", lottery.id);
+    fn fill(&self, redis: &mut Redis, entrants: u64) {
+        let key = |kind| format!("lottery:{{{}}}:{kind}", self.id);
         let (list, found) = (key("entrants"), key("entered"));
         let push = "for n=ARGV[1],ARGV[2] do redis.call('RPUSH',KEYS[1],'entrant'..string.format('%d',n)) end";
         let step = 10_000;
@@ -256,17 +281,17 @@ impl Redis {
             let upto = (from + step as u64).min(entrants) - 1;
             let mut script = redis::cmd("EVAL");
             script.arg(push).arg(1).arg(&list).arg(from).arg(upto);
-            self.query::<()>(&script);
+            redis.query::<()>(&script);
         }
         for n in [0, entrants - 1] {
-            self.run::<()>(&format!("HSET {found} entrant{n} {n}"));
+            redis.run::<()>(&format!("HSET {found} entrant{n} {n}"));
         }
     }
 }
 
 #[tokio::test]
 async fn nobody_enters_behind_the_draw() {
-    let stack = Stack::lottery();
+    let stack = Stack::of("lottery");
     let (caller, lottery) = (stack.caller(), Lottery::tomorrow());
     let ticket = caller.enter(&lottery.id, "ann").await.answers(201);
     caller.fire(lottery.noon_ms).await;
@@ -278,7 +303,7 @@ async fn nobody_enters_behind_the_draw() {
 
 #[tokio::test]
 async fn a_lottery_is_forgotten_a_week_after_its_draw() {
-    let stack = Stack::lottery();
+    let stack = Stack::of("lottery");
     let (mut redis, lottery) = (stack.redis(), Lottery::tomorrow());
     let [entrants, entered, drawn] =
         ["entrants", "entered", "drawn"].map(|key| format!("lottery:{{{}}}:{key}", lottery.id));
@@ -304,7 +329,7 @@ async fn a_lottery_is_forgotten_a_week_after_its_draw() {
 
 #[tokio::test]
 async fn records_of_a_lottery_that_are_not_ours_are_an_error_and_stay() {
-    let stack = Stack::lottery();
+    let stack = Stack::of("lottery");
     let (caller, lottery, mut redis) = (stack.caller(), Lottery::tomorrow(), stack.redis());
     for (kind, code) in [("drawn fence 1", "corrupt_record"), ("entrants a b", "command_failed")] {
         redis.run::<()>("FLUSHALL");

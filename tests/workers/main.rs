@@ -13,7 +13,6 @@ mod page;
 mod purchase;
 mod rules;
 mod sales;
-mod shared;
 mod support;
 mod trouble;
 

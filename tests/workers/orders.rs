@@ -1,16 +1,12 @@
-//! An order is sold once or not at all, and no more is sold than there is.
+//! An order is sold once or not at all, and no more is sold than there is. Orders that wait at the
+//! same time share turns of the lock, and each gets an answer of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::json;
 
 use crate::support::caller::Answer;
 use crate::support::{Stack, at_once, until};
-
-fn sold(answers: &[Answer]) -> u64 {
-    let sold = answers.iter().filter(|answer| answer.status == 201);
-    sold.map(|answer| answer.number("quantity")).sum()
-}
 
 #[tokio::test]
 async fn of_two_hair_dryers_never_three_are_sold() {
@@ -19,49 +15,24 @@ async fn of_two_hair_dryers_never_three_are_sold() {
     // Many rounds, since it is a matter of luck whether both come at the same instant.
     for sku in (1..=20).map(|round| format!("hair-dryer.{round}")) {
         here.open(&sku, 2, 2).await.answers(201);
-        let wishes = [(&here, "a1", "A", 1), (&there, "b1", "B", 2)];
-        let wishes = wishes.map(|(at, id, buyer, quantity)| {
-            at.clone().orders(sku.clone(), id.to_owned(), buyer.to_owned(), quantity)
-        });
-        let answers = at_once(wishes).await;
-
-        let outcomes: Vec<_> =
-            answers.iter().map(|answer| (answer.status, &answer.json["code"])).collect();
-        let a_first = [(201, &json!(null)), (409, &json!("not_enough_left"))];
-        let b_first = [(409, &json!("sold_out")), (201, &json!(null))];
-        assert!(outcomes == a_first || outcomes == b_first, "{answers:?}");
-        let sale = here.sale(&sku).await.answers(200);
-        assert_eq!(sale.number("sold"), sold(&answers), "{sale:?}");
+        let asks = [here.order(&sku, "a1", "A", 1), there.order(&sku, "b1", "B", 2)];
+        let outcome = |answer: Answer| (answer.status, answer.json["code"].clone());
+        let outcomes: Vec<_> = at_once(asks).await.into_iter().map(outcome).collect();
+        let a_first = [(201, json!(null)), (409, json!("not_enough_left"))];
+        let b_first = [(409, json!("sold_out")), (201, json!(null))];
+        assert!(outcomes == a_first || outcomes == b_first, "{outcomes:?}");
+        let sold = if outcomes == a_first { 1 } else { 2 };
+        assert_eq!(here.sale(&sku).await.answers(200).number("sold"), sold);
     }
 }
 
-#[tokio::test]
-async fn of_five_buyers_at_the_same_instant_two_get_the_two_units() {
-    let mut stack = Stack::start();
-    let workers = [stack.caller(), stack.start_worker()];
-    workers[0].open("42", 2, 1).await.answers(201);
-    let wishes = (0..5).map(|n| {
-        let at = workers[n % 2].clone();
-        at.orders("42".to_owned(), format!("o{n}"), format!("buyer{n}"), 1)
-    });
-    let answers = at_once(wishes).await;
-    assert_eq!(sold(&answers), 2, "{answers:?}");
-    for answer in answers.into_iter().filter(|answer| answer.status != 201) {
-        answer.refuses(409, "sold_out");
-    }
-    let mut redis = stack.redis();
-    assert_eq!(redis.run::<u64>("HGET sale:{42} remaining"), 0);
-    assert_eq!(redis.run::<u64>("HLEN sale:{42}:orders"), 2);
-    assert_eq!(redis.run::<u64>("HLEN sale:{42}:buyers"), 2);
-}
-
-/// One order after another. What is sold has a higher fence than what was sold before; sent again,
-/// it gets the same answer.
+/// One order after another; each is refused for the first of several reasons. What is sold has a
+/// higher fence than what was sold before. Sent again, it gets the same answer, also when the sale
+/// is over.
 #[tokio::test]
 async fn each_order_is_answered_by_what_was_sold_before_it() {
-    let stack = Stack::start();
+    let stack = Stack::selling(&["42"], 8, 3).await;
     let shop = stack.caller();
-    shop.open("42", 8, 3).await.answers(201);
     let (mut first, mut last_fence) = (HashMap::new(), 0);
     for (id, buyer, quantity, status, told) in [
         ("o1", "ann", 2, 201, ("remaining", json!(6))),
@@ -72,11 +43,11 @@ async fn each_order_is_answered_by_what_was_sold_before_it() {
         ("o3", "ann", 2, 409, ("code", json!("limit_reached"))),
         ("o3", "ann", 2, 409, ("bought", json!(2))),
         ("o3", "ann", 1, 201, ("remaining", json!(2))),
-        ("o4", "cid", 3, 409, ("code", json!("not_enough_left"))),
-        ("o4", "cid", 3, 409, ("remaining", json!(2))),
+        ("o4", "bob", 3, 409, ("code", json!("not_enough_left"))),
+        ("o4", "bob", 3, 409, ("remaining", json!(2))),
         ("o4", "cid", 2, 201, ("remaining", json!(0))),
-        ("o5", "dan", 1, 409, ("code", json!("sold_out"))),
-        ("o5", "dan", 1, 409, ("remaining", json!(0))),
+        ("o5", "ann", 1, 409, ("code", json!("sold_out"))),
+        ("o5", "ann", 1, 409, ("remaining", json!(0))),
     ] {
         let answer = shop.order("42", id, buyer, quantity).await.answers(status);
         assert_eq!(answer.json[told.0], told.1, "{answer:?}");
@@ -90,36 +61,86 @@ async fn each_order_is_answered_by_what_was_sold_before_it() {
             _ => {}
         }
     }
-    assert_eq!(shop.sale("42").await.number("sold"), 8);
-}
-
-#[tokio::test]
-async fn a_sale_that_is_over_sells_no_more_but_knows_what_it_sold() {
-    let stack = Stack::start();
-    let shop = stack.caller();
-    shop.open("42", 9, 9).await.answers(201);
-    let sold = shop.order("42", "o1", "ann", 1).await.answers(201);
     stack.redis().run::<u64>("HSET sale:{42} ends_at_ms 1000");
-    shop.order("42", "o2", "ann", 1).await.refuses(410, "sale_over");
-    let again = shop.order("42", "o1", "ann", 1).await.answers(200);
-    assert_eq!(again.text, sold.text);
+    assert_eq!(shop.order("42", "o1", "ann", 2).await.answers(200).text, first["o1"]);
     let sale = shop.sale("42").await.answers(200);
-    assert_eq!((sale.number("remaining"), &sale.json["open"]), (8, &json!(false)));
+    assert_eq!((sale.number("sold"), &sale.json["open"]), (8, &json!(false)));
 }
 
 #[tokio::test]
-async fn an_order_is_three_requests_to_the_bridge_and_one_if_nothing_is_sold() {
-    let stack = Stack::start();
+async fn a_hundred_orders_at_once_share_turns_and_each_is_answered() {
+    let stack = Stack::selling(&["42"], 60, 1).await;
     let (shop, mut redis) = (stack.caller(), stack.redis());
-    shop.open("42", 1, 1).await.answers(201);
+    let before = redis.scripts_run();
+    let orders = (0..100).map(|n| shop.order("42", &format!("o{n}"), &format!("b{n}"), 1));
+    let mut left = BTreeSet::new();
+    for answer in at_once(orders).await {
+        if answer.status == 201 {
+            left.insert(answer.number("remaining"));
+        } else {
+            answer.refuses(409, "sold_out");
+        }
+    }
+    assert_eq!(left, (0..60).collect());
+    // One request for each look, and two for each turn.
+    let requests = redis.scripts_run() - before;
+    assert!(requests < 60, "{requests} requests");
+    let logged = || stack.logged_of("grouped").into_iter();
+    let orders_of_turns = || logged().filter_map(|turn| turn["items"].as_u64());
+    until("turns are logged", async || orders_of_turns().sum::<u64>() >= 60).await;
+    assert!(orders_of_turns().any(|orders| orders > 5), "{:?}", stack.logged_of("grouped"));
+}
+
+#[tokio::test]
+async fn an_order_that_cannot_succeed_waits_for_nobody() {
+    let stack = Stack::selling(&["42", "43"], 1, 1).await;
+    let (shop, mut redis) = (stack.caller(), stack.redis());
+    for sku in ["42", "43"] {
+        shop.order(sku, "o1", "ann", 1).await.answers(201);
+        redis.run::<()>(&format!("SET sale:{{{sku}}}:lock another PX 60000"));
+    }
+    let before = redis.scripts_run();
+    shop.order("42", "o1", "ann", 1).await.answers(200);
+    redis.run::<()>("HSET sale:{42} ends_at_ms 1000");
+    for (sku, status, code) in
+        [("42", 410, "sale_over"), ("44", 404, "no_such_sale"), ("43", 409, "sold_out")]
+    {
+        shop.order(sku, "o2", "bob", 1).await.refuses(status, code);
+    }
+    // Each order looks. Where turns were taken lately, some wait for one at the same time. And two
+    // requests are sent for what is remembered.
+    assert!(redis.scripts_run() - before <= 4 + 4 + 2);
+}
+
+#[tokio::test]
+async fn an_order_is_three_requests_one_if_it_was_sold_before_and_none_if_it_is_too_late() {
+    let stack = Stack::selling(&["42"], 2, 1).await;
+    let (shop, mut redis) = (stack.caller(), stack.redis());
     let before = redis.scripts_run();
     shop.order("42", "o1", "ann", 1).await.answers(201);
     assert_eq!(redis.scripts_run() - before, 3);
-    // The first order after one that was sold waits for a turn, while the sale is looked at.
-    until("an order is one request", || async {
-        let before = stack.redis().scripts_run();
-        shop.order("42", "o1", "ann", 1).await.answers(200);
-        stack.redis().scripts_run() - before == 1
+    shop.order("42", "o2", "bob", 1).await.answers(201);
+    until("what is sold out is known", async || {
+        let before = redis.scripts_run();
+        shop.order("42", "o3", "cid", 1).await.refuses(409, "sold_out");
+        redis.scripts_run() == before
     })
     .await;
+    let before = redis.scripts_run();
+    for n in 4..20 {
+        shop.order("42", &format!("o{n}"), "dan", 1).await.refuses(409, "sold_out");
+    }
+    assert_eq!(redis.scripts_run(), before);
+    // Shortly after turns, an order waits for one, while the sale is looked at.
+    until("an order on record is one request", async || {
+        let before = redis.scripts_run();
+        shop.order("42", "o1", "ann", 1).await.answers(200);
+        redis.scripts_run() - before == 1
+    })
+    .await;
+    shop.order("42", "o2", "ann", 1).await.refuses(409, "order_conflict");
+    // Changes that somebody makes in Redis by hand are noticed soon.
+    redis.run::<()>("HSET sale:{42} remaining 1");
+    let sells = async || shop.order("42", "o3", "cid", 1).await.status == 201;
+    until("a unit that was given back is sold", sells).await;
 }

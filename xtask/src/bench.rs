@@ -13,7 +13,6 @@ pub(crate) mod kinds;
 pub(crate) mod sale;
 
 mod build;
-pub(crate) mod delay;
 mod section;
 mod target;
 

@@ -17,12 +17,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use xtask::setup::{self, Needs};
-use xtask::stack::{self, Bridge, Worker, WorkerConfig};
+use xtask::stack::{self, Bridge, LongWay, Worker, WorkerConfig};
 use xtask::worker_build;
 
 use self::ledger::RedisProbe;
 use self::load::{Figures, Load};
-use crate::bench::delay::LongWay;
 use crate::{interrupt, limits};
 
 /// More than one turn can sell, so that faults meet a sale that is not over.

@@ -9,9 +9,8 @@ use serde_json::json;
 use xtask::paths;
 use xtask::programs::run;
 use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, Worker, WorkerConfig};
+use xtask::stack::{Bridge, LongWay, Worker, WorkerConfig};
 
-use crate::bench::delay::LongWay;
 use crate::demo::load::Load;
 use crate::{demo, interrupt};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use edgelock::Bridge;
-use redis::ConnectionLike;
+use xtask::stack::Redis;
 use xtask::{paths, stack};
 
 use super::{TestClient, TestLock, client_of};
@@ -29,7 +29,7 @@ pub(crate) struct Stack {
     /// Our own bridge. Its Redis is the Redis of whichever bridge the clients use.
     pub(crate) bridge: stack::Bridge,
     other: Option<Other>,
-    pub(crate) redis: redis::Connection,
+    pub(crate) redis: Redis,
 }
 
 /// A bridge of others.
@@ -71,7 +71,7 @@ impl Stack {
     }
 
     pub(crate) fn of(bridge: stack::Bridge) -> Self {
-        let redis = bridge.redis().get_connection().expect("redis");
+        let redis = Redis::of(&bridge.redis());
         Self {
             bridge,
             other: None,
@@ -150,33 +150,23 @@ impl Stack {
 
     /// The last fence that was issued for the lock `name`.
     pub(crate) fn last_fence(&mut self, name: &str) -> u64 {
-        let kept: String = self.redis(&format!("GET {{{name}}}:fence"));
-        let last = kept.split(' ').nth(1).expect("more than a version");
-        last.parse().expect("a number")
+        self.redis.last_fence(&format!("{{{name}}}"))
     }
 
     /// How many stand in the queue for the lock `name`, dead or alive.
     pub(crate) fn waiters_for(&mut self, name: &str) -> usize {
-        let kept: Option<String> = self.redis(&format!("GET {{{name}}}:fence"));
-        let first = kept.map_or(0, |kept| kept.matches(',').count().saturating_sub(1));
-        first + self.redis::<usize>(&format!("ZCARD {{{name}}}:queue")) / 2
+        self.redis.waiters_for(&format!("{{{name}}}"))
     }
 
     /// Stores a text as it is, for a day.
     pub(crate) fn store(&mut self, key: &str, text: &str) {
         let mut set = redis::cmd("SET");
         set.arg(key).arg(text).arg("PX").arg(86_400_000);
-        self.redis.req_command(&set).expect("redis answers");
+        self.redis.query::<()>(&set);
     }
 
     /// Asks Redis directly, past bridge and client. Words are separated by blanks.
     pub(crate) fn redis<V: redis::FromRedisValue>(&mut self, command: &str) -> V {
-        let mut words = command.split(' ');
-        let mut cmd = redis::cmd(words.next().unwrap_or_default());
-        words.for_each(|word| {
-            cmd.arg(word);
-        });
-        let value = self.redis.req_command(&cmd).expect("redis answers");
-        redis::from_redis_value(value).expect("the type asked for")
+        self.redis.run(command)
     }
 }

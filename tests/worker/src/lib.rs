@@ -4,68 +4,97 @@
 //! signal, and an address that the work fetches. With `others=URL|CREDENTIAL,…` a majority of these
 //! bridges and its own has the lock.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use edgelock::web::{Client, Fetch as Fetching, Host, Lease, Lock};
+use edgelock::web::{Client, Fetch as Fetching, Host, Lock};
 use edgelock::{Bridge, Command, Decision, Error, GroupCommit, Reply, Section};
 use worker::{Context, Env, Fetch, Request, Response, Result, Url, event};
 
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
-    let url = request.url()?;
-    let asked = |name: &str| {
-        let mut pairs = url.query_pairs();
-        let found = pairs.find(|(known, _)| known == name);
-        found.map_or(String::new(), |(_, value)| value.into_owned())
-    };
+    let asked: HashMap<String, String> = request.query()?;
     let mut client = Client::from_env(&env, &context)?;
-    let others = asked("others");
-    if !others.is_empty() {
+    // Servers that were started lately have no say in a lock with a long ttl.
+    let mut ttl = Duration::from_secs(600);
+    if let Some(others) = asked.get("others") {
         let others = others.split(',').filter_map(|other| other.split_once('|'));
         let others = others.map(|(url, credential)| Bridge::upstash(url, credential));
-        let bridges: std::result::Result<Vec<_>, _> =
-            [Bridge::from_env(&env)].into_iter().chain(others).collect();
-        client = Client::quorum(bridges?, Fetching::default(), Host::from(&context))?;
+        let bridges = [Bridge::from_env(&env)].into_iter().chain(others);
+        let bridges = bridges.collect::<std::result::Result<Vec<_>, _>>()?;
+        client = Client::quorum(bridges, Fetching::default(), Host::from(&context))?;
+        ttl = Duration::from_secs(3);
     }
     if let Ok(bridge) = env.service("BRIDGE") {
         client = client.by(&bridge);
     }
-    client = client.request_timeout(Duration::from_secs(2));
-    if asked("signal") == "yes" {
+    if asked["signal"] == "yes" {
         client = client.signal(&request.inner().signal());
     }
-    let (name, work) = (asked("name"), asked("work"));
-    let lock = client
-        .lock(&name)
-        .ttl(Duration::from_secs(600))
-        .wait_timeout(Duration::from_secs(20));
-    let done = match url.path() {
-        "/acquire" => acquire(&lock, &work).await,
-        "/read" => read(&lock, &work).await,
-        "/commit" => commit(&lock).await,
-        "/run" => lock.run(async |lease| in_run(lease, &work).await).await,
-        "/exec" => exec(&lock).await,
-        "/debounce" => debounce(&client, &name, &work).await,
-        // Servers that were started lately have no say in a lock with a long ttl.
-        "/several" => {
-            let lock = lock.ttl(Duration::from_secs(3));
-            lock.run(async |lease| run_for_ever(lease, &work).await)
-                .await
-        }
-        "/once" => once(&client, &name, &work).await,
-        "/hand-over" => hand_over(&lock, &work).await,
-        "/turn" => turn(&lock).await,
-        _ => return Response::error("no such route", 404),
-    };
-    match done {
+    let (name, work) = (&asked["name"], &asked["work"]);
+    let lock = client.lock(name).ttl(ttl);
+    let lock = lock.wait_timeout(Duration::from_secs(20));
+    match done(&request.path(), &client, name, &lock, work).await {
         Ok(text) => Response::ok(text),
         Err(error) => Response::error(format!("{}: {error}", error.code()), 500),
     }
 }
 
-const COUNT_KEY: &str = "{sku}:count";
-
 type Done = std::result::Result<String, Error>;
+
+async fn done(verb: &str, client: &Client, name: &str, lock: &Lock, work: &str) -> Done {
+    let count = &[Command::new("INCR").key(COUNT_KEY)];
+    match verb {
+        "/acquire" => {
+            let lease = lock.acquire().await?;
+            works(work).await;
+            lease.release().await?;
+        }
+        "/read" => {
+            let get = [Command::new("GET").key(COUNT_KEY)];
+            let (lease, _) = lock.acquire_and_read(&get).await?;
+            works(work).await;
+            lease.commit(count).await?;
+        }
+        "/commit" => drop(lock.acquire().await?.commit(count).await?),
+        "/exec" => {
+            let lease = lock.acquire().await?;
+            lease.exec(count).await?;
+            lease.release().await?;
+        }
+        "/run" => {
+            let run = lock.run(async |lease| {
+                works(work).await;
+                lease.exec(&[]).await
+            });
+            run.await?;
+        }
+        "/debounce" => {
+            let debounce = client.debounce(name, Duration::from_secs(1));
+            debounce.run(async || counts(client, work).await).await?;
+        }
+        "/once" => {
+            let once = client.once(name).ttl(Duration::from_secs(600));
+            let outcome = once.run(async |_| counts(client, work).await).await;
+            return outcome.map(|outcome| outcome.into_value());
+        }
+        // The next handler has the token; here it is as if that never came.
+        "/hand-over" => {
+            let token = lock.acquire().await?.into_token();
+            works(work).await;
+            return Ok(token.expose().to_owned());
+        }
+        "/turn" => {
+            let (group, key) = (COUNT.with(GroupCommit::clone), COUNT_KEY.to_owned());
+            let lock = lock.clone().ttl(Duration::from_secs(3));
+            return Ok(group.submit(&lock, key).await?.to_string());
+        }
+        _ => return Ok("no such route".to_owned()),
+    }
+    Ok("done".to_owned())
+}
+
+const COUNT_KEY: &str = "{sku}:count";
 
 /// The work of a call, which takes as long as whoever answers the address likes.
 async fn works(address: &str) {
@@ -74,73 +103,12 @@ async fn works(address: &str) {
     answer.text().await.expect("a text");
 }
 
-async fn acquire(lock: &Lock, work: &str) -> Done {
-    let lease = lock.acquire().await?;
-    works(work).await;
-    lease.release().await?;
-    Ok("released".to_owned())
-}
-
-async fn read(lock: &Lock, work: &str) -> Done {
-    let (lease, _) = lock
-        .acquire_and_read(&[Command::new("GET").key(COUNT_KEY)])
-        .await?;
-    works(work).await;
-    lease.commit(&[Command::new("INCR").key(COUNT_KEY)]).await?;
-    Ok("committed".to_owned())
-}
-
-/// The write is what takes long.
-async fn commit(lock: &Lock) -> Done {
-    let lease = lock.acquire().await?;
-    lease.commit(&[Command::new("INCR").key(COUNT_KEY)]).await?;
-    Ok("committed".to_owned())
-}
-
-async fn exec(lock: &Lock) -> Done {
-    let lease = lock.acquire().await?;
-    lease.exec(&[Command::new("INCR").key(COUNT_KEY)]).await?;
-    lease.release().await?;
-    Ok("executed".to_owned())
-}
-
-async fn debounce(client: &Client, name: &str, work: &str) -> Done {
-    let debounce = client.debounce(name, Duration::from_secs(1));
-    let outcome = debounce.run(async || counts(client, work).await);
-    outcome.await.map(|outcome| format!("{outcome:?}"))
-}
-
 /// Work, and then a count under a lock of its own.
 async fn counts(client: &Client, work: &str) -> Done {
     works(work).await;
     let lease = client.lock("counted").acquire().await?;
     lease.commit(&[Command::new("INCR").key(COUNT_KEY)]).await?;
     Ok("worked".to_owned())
-}
-
-async fn run_for_ever(_: &Lease, work: &str) -> Done {
-    works(work).await;
-    Ok("worked".to_owned())
-}
-
-async fn in_run(lease: &Lease, work: &str) -> Done {
-    works(work).await;
-    lease.exec(&[]).await?;
-    Ok("worked".to_owned())
-}
-
-async fn once(client: &Client, name: &str, work: &str) -> Done {
-    let once = client.once(name).ttl(Duration::from_secs(600));
-    let outcome = once.run(async |_| counts(client, work).await);
-    outcome.await.map(|outcome| outcome.into_value())
-}
-
-/// The next handler has the token; here it is as if that never came.
-async fn hand_over(lock: &Lock, work: &str) -> Done {
-    let lease = lock.acquire().await?;
-    let token = lease.into_token();
-    works(work).await;
-    Ok(token.expose().to_owned())
 }
 
 struct Count;
@@ -163,13 +131,4 @@ impl Section for Count {
         let number = read[0].as_i64().unwrap_or(0) + *more;
         Decision::Write(vec![Command::new("INCR").key(key)], number)
     }
-}
-
-async fn turn(lock: &Lock) -> Done {
-    let group = COUNT.with(GroupCommit::clone);
-    let lock = lock.clone().ttl(Duration::from_secs(3));
-    group
-        .submit(&lock, COUNT_KEY.to_owned())
-        .await
-        .map(|number| number.to_string())
 }

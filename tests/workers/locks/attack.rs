@@ -3,55 +3,32 @@
 
 use std::time::Instant;
 
-use serde_json::json;
 use tokio::task::JoinSet;
-use xtask::beside::must_keep_half;
 
 use super::token;
-use crate::attack::crowd::{Asked, COUNTED, crowd, files_of, nothing_stays};
+use crate::attack::crowd::{COUNTED, Requests, far, must_hold};
 use crate::attack::many;
 use crate::support::caller::Caller;
-use crate::support::{Stack, far};
+use crate::support::{BRIDGE_URL, Stack};
 
-const ROUTES: [(&str, Asked); 8] = [
-    ("a lock that is held", |_| taken("held".to_owned(), 20_000)),
-    ("one lock", |_| taken("one".to_owned(), 20_000)),
-    ("any lock", |n| taken(format!("any{n}"), 20_000)),
-    ("any lock, at once", |n| taken(format!("any{n}"), 0)),
-    ("a renewal", |_| ("POST", "/locks/held/renew".to_owned(), stale())),
-    ("a release", |_| ("POST", "/locks/held/release".to_owned(), stale())),
-    ("a look", |_| ("GET", "/locks/held".to_owned(), String::new())),
-    ("a look at any lock", |n| ("GET", format!("/locks/any{n}"), String::new())),
+const ROUTES: [Requests; 8] = [
+    &[r#"POST /locks/held/acquire {"ttl_ms":60000,"wait_ms":20000}"#],
+    &[r#"POST /locks/one/acquire {"ttl_ms":60000,"wait_ms":20000}"#],
+    &[r#"POST /locks/any{n}/acquire {"ttl_ms":60000,"wait_ms":20000}"#],
+    &[r#"POST /locks/any{n}/acquire {"ttl_ms":60000,"wait_ms":0}"#],
+    &[r#"POST /locks/held/renew {"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#],
+    &[r#"POST /locks/held/release {"token":"AAAAAAAAAAAAAAAAAAAAAA"}"#],
+    &["GET /locks/held"],
+    &["GET /locks/any{n}"],
 ];
-
-fn taken(name: String, wait_ms: u64) -> (&'static str, String, String) {
-    let body = json!({"ttl_ms": 60_000, "wait_ms": wait_ms});
-    ("POST", format!("/locks/{name}/acquire"), body.to_string())
-}
-
-fn stale() -> String {
-    json!({"token": "AAAAAAAAAAAAAAAAAAAAAA"}).to_string()
-}
 
 #[tokio::test]
 async fn beside_a_crowd_that_may_use_locks_others_keep_half_of_what_they_have_alone() {
-    let mut stack = Stack::locks();
-    let url = far::start(&stack.bridge).await;
-    stack.config = stack.config.clone().bind("EDGELOCK_BRIDGE_URL", url);
-    let (here, there) = (stack.start_worker(), stack.start_worker());
-    let open_files = files_of(&stack);
+    let mut stack = Stack::of("lock-service");
+    let config = stack.config.clone().bind(BRIDGE_URL, far(&stack));
+    let (here, there) = (stack.start_with(config.clone()), stack.start_with(config));
     let held = here.acquire("held", 3_600_000, 0).await.answers(201);
-    for (route, asked) in ROUTES {
-        let alone = served(&here, &there).await;
-        let crowd = crowd(&here, asked, "");
-        let beside = served(&here, &there).await;
-        let asked = crowd.leaves().await;
-        println!("beside {asked} of {route}: {beside:?} turns of {alone:?}");
-        for (beside, alone) in beside.into_iter().zip(alone) {
-            must_keep_half(beside, alone);
-        }
-        nothing_stays(&stack, route, open_files).await;
-    }
+    must_hold(&stack, &ROUTES, |_| here.clone(), async || served(&here, &there).await).await;
     here.release("held", &token(&held)).await.answers(200);
 }
 

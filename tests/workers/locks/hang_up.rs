@@ -22,9 +22,7 @@ impl Caller {
         verb: &str,
         body: &Value,
     ) -> TcpStream {
-        let path = format!("/locks/{name}/{verb}");
-        let body = body.to_string();
-        self.to_hang_up(how, "POST", &path, self.locks_token(), &body).await
+        self.to_hang_up(how, &format!("POST /locks/{name}/{verb} {body}")).await
     }
 
     /// Waits until the Worker has noticed all that was sent to it before.
@@ -55,7 +53,7 @@ async fn has_all(answer: &TcpStream) -> bool {
 
 #[tokio::test]
 async fn a_lock_whose_caller_hangs_up_at_once_is_soon_free() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     for how in WAYS {
         for n in 0..20 {
@@ -72,7 +70,7 @@ async fn a_lock_whose_caller_hangs_up_at_once_is_soon_free() {
 /// The commonest one: a client has less patience than it asked the service to have.
 #[tokio::test]
 async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_it_waits() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     for how in WAYS {
         let name = format!("{how:?}");
@@ -100,7 +98,7 @@ async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_it_waits() {
 /// The moment right behind the grant: the Worker has the reply, and the caller does not.
 #[tokio::test]
 async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_it_is_told() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     for how in WAYS {
         for n in 0..10 {
@@ -120,7 +118,7 @@ async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_it_is_told() {
 /// A host that is busy learns late who has hung up, and every time-out is over by then.
 #[tokio::test]
 async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_the_worker_stands_still() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     for how in WAYS {
         for n in 0..10 {
@@ -145,7 +143,7 @@ async fn a_lock_is_not_kept_for_a_caller_that_hangs_up_while_the_worker_stands_s
 
 #[tokio::test]
 async fn a_release_is_done_and_a_renewal_ends_no_lease_if_the_caller_hangs_up() {
-    let stack = Stack::locks();
+    let stack = Stack::of("lock-service");
     let caller = stack.caller();
     for how in WAYS {
         for n in 0..10 {

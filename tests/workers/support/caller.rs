@@ -1,6 +1,8 @@
 //! Calls a Worker over HTTP, and checks what every answer promises.
 
-use reqwest::{Client, Method, StatusCode};
+use std::pin::Pin;
+
+use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -18,11 +20,14 @@ pub(crate) enum HangUp {
     Close,
 }
 
+/// An answer that is still to come. It may be awaited in another task.
+pub(crate) type Asking = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
 #[derive(Clone)]
 pub(crate) struct Caller {
     http: Client,
-    url: String,
-    cron_url: String,
+    pub(crate) port: u16,
+    pub(crate) cron_url: String,
     config: WorkerConfig,
 }
 
@@ -36,94 +41,88 @@ pub(crate) struct Answer {
 
 impl Caller {
     pub(crate) fn new(worker: &Worker, config: &WorkerConfig) -> Self {
-        Self {
-            http: Client::new(),
-            url: worker.url(),
-            cron_url: worker.cron_url(),
-            config: config.clone(),
-        }
-    }
-
-    /// The address as `host:port`.
-    pub(crate) fn address(&self) -> &str {
-        self.url.strip_prefix("http://").expect("an address on http")
+        let (http, config) = (Client::new(), config.clone());
+        Self { http, port: worker.port(), cron_url: worker.cron_url(), config }
     }
 
     /// Opens a sale that ends in an hour.
-    pub(crate) async fn open(&self, sku: &str, stock: u64, limit_per_buyer: u64) -> Answer {
-        self.open_until(sku, stock, limit_per_buyer, now_ms() + 3_600_000).await
+    pub(crate) async fn open(&self, sku: &str, stock: u64, limit: u64) -> Answer {
+        self.open_until(sku, stock, limit, now_ms() + 3_600_000).await
     }
 
-    pub(crate) async fn open_until(
-        &self,
-        sku: &str,
-        stock: u64,
-        limit_per_buyer: u64,
-        ends_at_ms: u64,
-    ) -> Answer {
-        let terms =
-            json!({"stock": stock, "limit_per_buyer": limit_per_buyer, "ends_at_ms": ends_at_ms});
-        let path = format!("/sales/{sku}");
-        self.admin("PUT", &path, &terms.to_string()).await
+    pub(crate) async fn open_until(&self, sku: &str, stock: u64, limit: u64, end: u64) -> Answer {
+        let terms = json!({"stock": stock, "limit_per_buyer": limit, "ends_at_ms": end});
+        self.ask("PUT", &format!("/sales/{sku}"), &terms.to_string()).await
     }
 
-    pub(crate) async fn sale(&self, sku: &str) -> Answer {
-        self.send("GET", &format!("/sales/{sku}"), None, "").await
+    pub(crate) async fn open_all(&self, skus: &[impl AsRef<str>], stock: u64, limit: u64) {
+        for sku in skus {
+            self.open(sku.as_ref(), stock, limit).await.answers(201);
+        }
     }
 
-    pub(crate) async fn order(&self, sku: &str, order: &str, buyer: &str, quantity: u64) -> Answer {
-        let order = json!({"order_id": order, "buyer": buyer, "quantity": quantity});
-        let path = format!("/sales/{sku}/orders");
-        self.send("POST", &path, None, &order.to_string()).await
+    pub(crate) fn sale(&self, sku: &str) -> Asking {
+        self.send("GET", &format!("/sales/{sku}"), None, "")
     }
 
-    /// As [`Caller::order`], in a task of its own.
-    pub(crate) async fn orders(self, sku: String, order: String, buyer: String, n: u64) -> Answer {
-        self.order(&sku, &order, &buyer, n).await
+    pub(crate) fn order(&self, sku: &str, order: &str, buyer: &str, quantity: u64) -> Asking {
+        let order = json!({"order_id": order, "buyer": buyer, "quantity": quantity}).to_string();
+        self.send("POST", &format!("/sales/{sku}/orders"), None, &order)
     }
 
     /// Places an order of several sales: each sku, and how many units.
-    pub(crate) async fn cart(&self, order: &str, buyer: &str, items: &[(&str, u64)]) -> Answer {
+    pub(crate) fn cart(&self, order: &str, buyer: &str, items: &[(&str, u64)]) -> Asking {
         let item = |(sku, quantity): &(&str, u64)| json!({"sku": sku, "quantity": quantity});
         let items: Vec<_> = items.iter().map(item).collect();
         let cart = json!({"order_id": order, "buyer": buyer, "items": items});
-        self.send("POST", "/orders", None, &cart.to_string()).await
+        self.send("POST", "/orders", None, &cart.to_string())
     }
 
-    /// Whether the order is placed, now or by an earlier call. If not, it may be sent again.
-    pub(crate) async fn is_placed(&self, sku: &str, order: &str) -> bool {
-        let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
-        let order = self.http.post(format!("{}/sales/{sku}/orders", self.url));
-        let answer = order.body(body).send().await;
-        let status = answer.map_or(StatusCode::SERVICE_UNAVAILABLE, |answer| answer.status());
-        assert!(status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE, "{status}");
-        status.is_success()
+    /// Sends a request with the credential that opens its route, if one does.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Asking {
+        self.send(method, path, Some(self.credential_of(path)), body)
     }
 
-    /// Places an order on a connection of its own, which is reset when the returned value is
-    /// dropped.
-    pub(crate) async fn order_to_hang_up(&self, sku: &str, order: &str) -> TcpStream {
-        let body = json!({"order_id": order, "buyer": order, "quantity": 1}).to_string();
-        let path = format!("/sales/{sku}/orders");
-        self.to_hang_up(HangUp::Reset, "POST", &path, "", &body).await
+    fn credential_of(&self, path: &str) -> &str {
+        match path.starts_with("/locks") {
+            true => self.config.locks_token(),
+            false => self.config.admin_token(),
+        }
     }
 
-    /// Sends a request on a connection of its own. The caller hangs up when the returned value is
-    /// dropped.
-    pub(crate) async fn to_hang_up(
-        &self,
-        how: HangUp,
-        method: &str,
-        path: &str,
-        bearer: &str,
-        body: &str,
-    ) -> TcpStream {
-        let stream = TcpStream::connect(self.address()).await;
-        let mut stream = stream.expect("a connection");
+    pub(crate) fn send(&self, verb: &str, path: &str, bearer: Option<&str>, body: &str) -> Asking {
+        let (http, url) = (&self.http, format!("http://127.0.0.1:{}{path}", self.port));
+        let mut request = http.request(verb.parse().expect("a method"), url);
+        if let Some(bearer) = bearer {
+            request = request.bearer_auth(bearer);
+        }
+        if !body.is_empty() {
+            request = request.body(body.to_owned());
+        }
+        let [verb, path, body] = [verb, path, body].map(str::to_owned);
+        let config = self.config.clone();
+        Box::pin(async move {
+            let response = request.send().await.expect("an answer");
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let text = response.text().await.expect("a whole answer");
+            let json = serde_json::from_str(&text).unwrap_or_default();
+            let answer = Answer { status, headers, text, json };
+            answer.keeps_the_form_of_all_answers(&verb, &config);
+            api::describes(&verb, &path, &body, &answer);
+            answer
+        })
+    }
+
+    /// Sends a request as [`Caller::ask`] does: method, path and body, in one line, on a connection
+    /// of its own. The caller hangs up when the returned value is dropped.
+    pub(crate) async fn to_hang_up(&self, how: HangUp, request: &str) -> TcpStream {
+        let mut parts = request.splitn(3, ' ');
+        let [method, path, body] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.expect("a connection");
         if let HangUp::Reset = how {
             stream.set_zero_linger().expect("an option of sockets");
         }
-        let length = body.len();
+        let (bearer, length) = (self.credential_of(path), body.len());
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {bearer}\r\n\
              Content-Length: {length}\r\n\r\n{body}"
@@ -131,103 +130,38 @@ impl Caller {
         stream.write_all(request.as_bytes()).await.expect("sent");
         stream
     }
-
-    /// The credential of those who use locks.
-    pub(crate) fn locks_token(&self) -> &str {
-        self.config.locks_token()
-    }
-
-    /// The credential of those who open sales.
-    pub(crate) fn admin_token(&self) -> &str {
-        self.config.admin_token()
-    }
-
-    /// Waits until the Worker has noticed all that was sent, and who hung up, before: it has, once
-    /// it has answered later requests.
-    pub(crate) async fn hears_what_came_before(&self) {
-        for _ in 0..20 {
-            self.sale("42").await.answers(200);
-        }
-    }
-
-    pub(crate) async fn enter(&self, lottery: &str, entrant: &str) -> Answer {
-        let path = format!("/lottery/{lottery}/entrants");
-        let entry = json!({ "entrant": entrant });
-        self.send("POST", &path, None, &entry.to_string()).await
-    }
-
-    pub(crate) async fn lottery(&self, lottery: &str) -> Answer {
-        let path = format!("/lottery/{lottery}");
-        self.send("GET", &path, None, "").await
-    }
-
-    /// Fires the Worker's schedule, as if the clock showed `time_ms`.
-    pub(crate) async fn fire(&self, time_ms: u64) {
-        let url = format!("{}?time={time_ms}", self.cron_url);
-        let fired = self.http.get(url).send().await.expect("an answer");
-        assert_eq!(fired.text().await.expect("a whole answer"), "ok");
-    }
-
-    /// Sends a request with the credential of those who open sales.
-    pub(crate) async fn admin(&self, method: &str, path: &str, body: &str) -> Answer {
-        let token = self.config.admin_token();
-        self.send(method, path, Some(token), body).await
-    }
-
-    /// Sends a request with the credential of those who use locks.
-    pub(crate) async fn locks(&self, method: &str, path: &str, body: &str) -> Answer {
-        let token = self.config.locks_token();
-        self.send(method, path, Some(token), body).await
-    }
-
-    pub(crate) async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        bearer: Option<&str>,
-        body: &str,
-    ) -> Answer {
-        let verb = Method::from_bytes(method.as_bytes()).expect("a method");
-        let mut request = self.http.request(verb, format!("{}{path}", self.url));
-        if let Some(bearer) = bearer {
-            request = request.bearer_auth(bearer);
-        }
-        if !body.is_empty() {
-            request = request.body(body.to_owned());
-        }
-        let response = request.send().await.expect("an answer");
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.expect("a whole answer");
-        let answer =
-            Answer { status, json: serde_json::from_str(&text).unwrap_or_default(), headers, text };
-        self.keeps_the_form_of_all_answers(&answer);
-        api::describes(method, path, body, &answer);
-        answer
-    }
-
-    fn keeps_the_form_of_all_answers(&self, answer: &Answer) {
-        assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
-        assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        for name in ["EDGELOCK_BRIDGE_CREDENTIAL", "ADMIN_CREDENTIAL", "LOCKS_CREDENTIAL"] {
-            let secret = self.config.binding(name);
-            assert!(
-                secret.is_empty() || !format!("{answer:?}").contains(secret),
-                "{name} in {answer:?}"
-            );
-        }
-        if answer.status < 400 {
-            assert_eq!(answer.header("content-type"), "application/json");
-            return;
-        }
-        assert_eq!(answer.header("content-type"), "application/problem+json");
-        assert_eq!(answer.json["status"], answer.status, "{answer:?}");
-        for member in ["type", "title", "code", "detail"] {
-            assert!(answer.json[member].is_string(), "{member} of {answer:?}");
-        }
-    }
 }
 
 impl Answer {
+    fn keeps_the_form_of_all_answers(&self, verb: &str, config: &WorkerConfig) {
+        assert_eq!(self.header("cache-control"), "no-store", "{self:?}");
+        assert_eq!(self.header("x-content-type-options"), "nosniff");
+        for name in ["EDGELOCK_BRIDGE_CREDENTIAL", "ADMIN_CREDENTIAL", "LOCKS_CREDENTIAL"] {
+            let secret = config.binding(name);
+            let is_told = !secret.is_empty() && format!("{self:?}").contains(secret);
+            assert!(!is_told, "{name} in {self:?}");
+        }
+        let is_done = self.status < 400;
+        let content_type = if is_done { "application/json" } else { "application/problem+json" };
+        assert_eq!(self.header("content-type"), content_type);
+        let is_head = verb == "HEAD";
+        assert!(!is_head || self.text.is_empty(), "{self:?}");
+        if is_done || is_head {
+            return;
+        }
+        assert_eq!(self.json["status"], self.status, "{self:?}");
+        for member in ["type", "title", "code", "detail"] {
+            assert!(self.json[member].is_string(), "{member} of {self:?}");
+        }
+        assert_eq!(self.header("www-authenticate") == "Bearer", self.status == 401, "{self:?}");
+        assert_eq!(!self.header("allow").is_empty(), self.status == 405, "{self:?}");
+        // Whoever is to come again is told when.
+        if self.status == 503 || self.json["code"] == "lock_held" {
+            let after = self.header("retry-after").parse::<u64>();
+            assert!(after.is_ok_and(|seconds| seconds >= 1), "{self:?}");
+        }
+    }
+
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
@@ -246,14 +180,6 @@ impl Answer {
     #[track_caller]
     pub(crate) fn refuses(self, status: u16, code: &str) -> Self {
         assert_eq!((self.status, &self.json["code"]), (status, &code.into()), "{self:?}");
-        self
-    }
-
-    /// Checks that the answer says when to come back.
-    #[track_caller]
-    pub(crate) fn says_when_to_retry(self) -> Self {
-        let after = self.header("retry-after").parse::<u64>();
-        assert!(after.is_ok_and(|seconds| seconds >= 1), "{self:?}");
         self
     }
 }

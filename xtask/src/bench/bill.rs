@@ -11,9 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use xtask::setup;
-use xtask::stack::{self, Bridge, NodeScript};
+use xtask::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::delay::LongWay;
 use super::{build, get};
 use crate::interrupt;
 

@@ -18,9 +18,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 use xtask::setup;
-use xtask::stack::{self, Bridge, NodeScript};
+use xtask::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::delay::LongWay;
 use super::{build, cpu_ns, get, median, redis_id};
 use crate::interrupt;
 use figures::Figures;

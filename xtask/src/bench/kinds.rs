@@ -12,9 +12,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use xtask::setup;
-use xtask::stack::{self, Bridge, NodeScript};
+use xtask::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::delay::LongWay;
 use super::target::{Bound, Target};
 use super::{BATCH, Host, ROUNDS, Rounds, Sample, build};
 use crate::interrupt;

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use xtask::stack::{Bridge, Worker, WorkerConfig};
+use xtask::stack::{Bridge, LongWay, Worker, WorkerConfig};
 use xtask::worker_build;
 use xtask::{paths, programs};
 
-use super::super::delay::LongWay;
 use super::super::redis_id;
 
 /// How a sale is sold.

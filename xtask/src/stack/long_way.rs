@@ -19,14 +19,18 @@ use anyhow::{Context, Result};
 const EXCHANGES: usize = 40;
 
 /// A listener that delays, as long as the process lives.
-pub(crate) struct LongWay {
+pub struct LongWay {
     port: u16,
     requests: Arc<AtomicU64>,
 }
 
 impl LongWay {
     /// The same as [`LongWay::to_address`], for the server at `url`.
-    pub(crate) fn to(url: &str, round_trip: Duration) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// `url` is no address of this machine, or as for [`LongWay::to_address`].
+    pub fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
             .and_then(|address| address.parse().ok())
@@ -36,7 +40,11 @@ impl LongWay {
 
     /// An exchange with the server at `address` takes `round_trip` longer than without the way. So
     /// does the end of a connection.
-    pub(crate) fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// No port is free.
+    pub fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
         // Threads wake late. That delay is part of the way, so it is measured first.
         let echo = echo()?;
         let way = Self::open(echo, round_trip / 2)?;
@@ -46,8 +54,12 @@ impl LongWay {
     }
 
     /// Every byte to the server at `far`, and every byte back, is written `each_way` after it was
-    /// read.
-    fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
+    /// read. It takes longer by as much as threads wake late.
+    ///
+    /// # Errors
+    ///
+    /// No port is free.
+    pub fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let requests = Arc::new(AtomicU64::new(0));
@@ -82,16 +94,17 @@ impl LongWay {
     }
 
     /// How many `POST`s have entered the way.
-    pub(crate) fn requests(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
     /// The address of the near end.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// The same, for HTTP.
+    pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 }

@@ -1,0 +1,103 @@
+//! Asks the Redis behind a bridge, past the bridge.
+
+use redis::{Cmd, Connection, FromRedisValue};
+
+/// A connection to a Redis. Its methods panic if Redis does not answer, or refuses.
+pub struct Redis(pub Connection);
+
+impl Redis {
+    /// # Panics
+    ///
+    /// When Redis is away.
+    pub fn of(client: &redis::Client) -> Self {
+        Self(client.get_connection().expect("a connection to Redis"))
+    }
+
+    /// Runs a command whose words are separated by blanks.
+    ///
+    /// # Panics
+    ///
+    /// When it fails, or returns another type.
+    #[track_caller]
+    pub fn run<T: FromRedisValue>(&mut self, command: &str) -> T {
+        let mut words = command.split(' ');
+        let mut built = redis::cmd(words.next().unwrap_or_default());
+        words.for_each(|word| {
+            built.arg(word);
+        });
+        built.query(&mut self.0).expect(command)
+    }
+
+    /// Runs a command whose words have blanks.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::run`].
+    #[track_caller]
+    pub fn query<T: FromRedisValue>(&mut self, command: &Cmd) -> T {
+        command.query(&mut self.0).expect("Redis answers")
+    }
+
+    /// The last fence that was issued for the lock with this stem.
+    ///
+    /// # Panics
+    ///
+    /// When there was none.
+    pub fn last_fence(&mut self, stem: &str) -> u64 {
+        let record: String = self.run(&format!("GET {stem}:fence"));
+        let fence = record.split(' ').nth(1).and_then(|last| last.parse().ok());
+        fence.expect("a version, and a number")
+    }
+
+    /// How many wait for the lock with this stem, dead or alive. Its record has a line for each of
+    /// the first ones, behind that of its holds; the others are in the queue, each twice.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::run`].
+    pub fn waiters_for(&mut self, stem: &str) -> usize {
+        let record: Option<String> = self.run(&format!("GET {stem}:fence"));
+        let first = record.map_or(0, |record| record.matches(',').count().saturating_sub(1));
+        first + self.run::<usize>(&format!("ZCARD {stem}:queue")) / 2
+    }
+
+    /// Every key with its value, for comparison.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::run`].
+    pub fn dump(&mut self) -> Vec<(String, Option<Vec<u8>>)> {
+        let mut keys: Vec<String> = self.run("KEYS *");
+        keys.sort();
+        let value = |key: String| {
+            let value = self.query(redis::cmd("DUMP").arg(&key));
+            (key, value)
+        };
+        keys.into_iter().map(value).collect()
+    }
+
+    /// As [`Redis::dump`], without the keys of locks that are called `…:lock`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::run`].
+    pub fn records(&mut self) -> Vec<(String, Option<Vec<u8>>)> {
+        let mut dump = self.dump();
+        dump.retain(|(key, _)| !key.contains(":lock"));
+        dump
+    }
+
+    /// How many scripts were executed: one for each request of a client.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::run`].
+    pub fn scripts_run(&mut self) -> u64 {
+        let stats: String = self.run("INFO commandstats");
+        let calls = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("cmdstat_eval:calls="));
+        let calls = calls.and_then(|calls| calls.split(',').next());
+        calls.map_or(0, |calls| calls.parse().expect("a number"))
+    }
+}
