@@ -67,6 +67,10 @@ fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
         "xtask/frameworks/react-router/package.json",
         "xtask/frameworks/astro/package.json",
         "xtask/frameworks/vitest/package.json",
+        "examples/fastly/Cargo.toml",
+        "examples/lambda/Cargo.toml",
+        "examples/spin/Cargo.toml",
+        "examples/vercel/Cargo.toml",
         "bridge/tests/clients/requirements.txt",
         "xtask/src/setup.rs",
     ]
@@ -96,6 +100,7 @@ fn pages() -> Vec<PathBuf> {
     let folders = [
         "",
         "docs",
+        "docs/hosts",
         "bridge",
         "npm",
         "worker",
@@ -110,6 +115,27 @@ fn pages() -> Vec<PathBuf> {
     names
         .filter(|name| name.extension().is_some_and(|end| end == "md"))
         .collect()
+}
+
+#[test]
+fn each_host_has_a_page_from_set_up_to_deploy_in_60_lines() {
+    let index = text("docs/hosts/README.md");
+    let hosts = pages()
+        .into_iter()
+        .filter(|page| page.starts_with("docs/hosts"));
+    let hosts: Vec<_> = hosts.filter(|page| !page.ends_with("README.md")).collect();
+    assert!(hosts.len() > 13, "{}", hosts.len());
+    for host in hosts {
+        let name = host.display().to_string();
+        let page = text(&name);
+        assert!(page.lines().count() <= 60, "{name}");
+        let mut headings = page.lines().filter_map(|line| line.strip_prefix("## "));
+        for heading in ["Set up", "First lock", "Run", "Deploy"] {
+            assert!(headings.any(|other| other == heading), "{name}: {heading}");
+        }
+        let link = format!("]({})", name.trim_start_matches("docs/hosts/"));
+        assert!(index.contains(&link), "{name}");
+    }
 }
 
 /// The text without its code, in which brackets are no links.

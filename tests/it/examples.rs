@@ -50,6 +50,27 @@ fn the_guide_shows_the_shared_turns_that_are_run() {
     assert!(text("docs/guide.md").contains(&shown));
 }
 
+/// `cargo xtask hosts` compiles them.
+#[test]
+fn the_pages_of_hosts_show_the_examples_in_rust() {
+    let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect(path);
+    for (page, example) in [
+        ("lambda-rust", "lambda/src/main.rs"),
+        ("vercel-rust", "vercel/api/ship.rs"),
+        ("spin", "spin/src/lib.rs"),
+        ("fastly", "fastly/src/main.rs"),
+    ] {
+        let shown = format!(
+            "```rust,ignore\n{}```",
+            text(&format!("examples/{example}"))
+        );
+        assert!(
+            text(&format!("docs/hosts/{page}.md")).contains(&shown),
+            "{page}"
+        );
+    }
+}
+
 /// That Worker is compiled and run, as the quick starts of the pages are.
 #[test]
 fn the_module_for_the_edge_shows_lines_of_the_guides_worker() {

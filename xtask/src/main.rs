@@ -11,6 +11,7 @@ mod faulty;
 mod frameworks;
 mod fuzz;
 mod group;
+mod hosts;
 mod interrupt;
 mod limits;
 mod npm_build;
@@ -84,6 +85,9 @@ enum Task {
     /// and Vitest test one in workerd;
     /// npm takes 600 MB for that, so `test` does not
     Frameworks,
+    /// Compile the examples for Lambda, Vercel, Spin and Fastly in Rust, and call those for Lambda
+    /// and Vercel; `test` does not, since their crates take minutes
+    Hosts,
     /// Build, run and test the example for wasm-pack, in Node and in Chromium, as docs/wasm.md
     /// says; `test` does not, since wasm-pack and Debian's Chromium take minutes to install
     WasmPack,
@@ -174,6 +178,7 @@ fn run(task: Task) -> Result<bool> {
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,
         Task::Frameworks => frameworks::run()?,
+        Task::Hosts => hosts::run()?,
         Task::WasmPack => wasm_pack::run()?,
         Task::Wasmtime => return test::run_wasmtime(),
         Task::Heap { kind, calls } => return test::run_heap(&kind, calls),

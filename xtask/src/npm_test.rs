@@ -367,8 +367,16 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_recipes_shows_the_recipes_that_are_run() {
-        let page = text("docs/recipes.md");
+    fn the_pages_of_hosts_show_the_recipes_that_are_run() {
+        let pages = fs::read_dir(paths::root().join("docs/hosts")).expect("pages");
+        let pages = pages.map(|page| page.expect("a page").path());
+        let pages: Vec<_> = pages
+            .chain([paths::root().join("docs/recipes.md")])
+            .collect();
+        let pages = pages
+            .iter()
+            .map(|page| fs::read_to_string(page).expect("a page"));
+        let pages = pages.collect::<String>();
         let tests = [
             "recipe.ts",
             "recipes.ts",
@@ -377,18 +385,23 @@ mod tests {
         ];
         let tests = tests.map(|file| text(&format!("npm/test/{file}"))).concat();
         let recipes = fs::read_dir(paths::root().join("npm/examples/recipes")).expect("recipes");
-        let mut shown = 0;
+        let mut all = String::new();
         for recipe in recipes {
             let path = recipe.expect("a recipe").path();
             let name = path.file_stem().expect("a name").to_string_lossy();
             let recipe = fs::read_to_string(&path).expect("a recipe");
-            assert!(page.contains(&format!("```ts\n{recipe}```")), "{name}");
+            let is_shown = pages.contains(&format!("```ts\n{recipe}```"));
+            let has_link = pages.contains(&format!("/recipes/{name}.ts)"));
+            assert!(is_shown || has_link, "{name}");
             let is_run = tests.contains(&format!("recipes/{name}.js\""));
             // Files that recipes share run with them.
             assert!(is_run || name == "hung_up", "{name}");
-            shown += 1;
+            all.push_str(&recipe);
         }
-        assert_eq!(page.matches("```ts\n").count(), shown);
+        for block in pages.split("```ts\n").skip(1) {
+            let (block, _) = block.split_once("```").expect("an end");
+            assert!(all.contains(block), "{block}");
+        }
     }
 
     #[test]
