@@ -23,19 +23,19 @@ local function listens(channel)
   local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return (tonumber(heard[2]) or 0) > 0
 end
--- It counts as alive for as long as it may be handed the lock, but for 1 s at least.
-local function asked_at(at, waiter) return number_at(at) - math.max(1000, tonumber(string.match(waiter, '^v1 %S+ (%d+)'))) end
 -- A time that is still to come is from before the clock was set back. Of a waiter that is not in
 -- the record yet, nothing is noted.
 local function may_be_overtaken(first)
   local at, now = line_of(first), now_ms()
   if not at then return true end
-  local since, asked = number_at(at + 14), asked_at(at, first)
+  local alive, since = number_at(at), number_at(at + 14)
   if since == 0 or since > now then
     since = now
     write(at + 14, since)
   end
-  return asked > now or asked - since < OVERTAKEN_MS and now - since < math.max(OVERTAKEN_MS, 3 * (number_at(at) - now))
+  -- It counts as alive for as long as it may be handed the lock, but for 1 s at least.
+  local asked = alive - math.max(1000, tonumber(string.match(first, '^v1 %S+ (%d+)')))
+  return asked > now or asked - since < OVERTAKEN_MS and now - since < math.max(OVERTAKEN_MS, 3 * (alive - now))
 end
 -- For how many ms yet it insists, if it does.
 local function insists(came)

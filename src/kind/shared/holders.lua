@@ -28,7 +28,8 @@ local function hold_of(token)
   fence, ttl, label = string.match(redis.call('HGET', MORE, token) or '', '^(%d+) (%d+) (%S*)$')
   return fence, ttl, 0, label
 end
--- The holds in the record without those that are over.
+-- The holds in the record without those that are over. What has ended was removed before
+-- (clean.lua), or is not in `till`.
 local function beside(over)
   return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (over[whose] or not (is_many or till[whose])) and '' or nil end))
 end
@@ -74,11 +75,7 @@ local function go_on(token, ms)
 end
 -- The oldest hold in the record makes room for a new one.
 local function add(token, ms, ttl, label)
-  local over = {}
-  -- This script may have given one of them another place.
-  for _, one in ipairs(ended) do over[one] = not till[one] end
-  over[token] = true
-  local others = beside(over)
+  local others = beside({ [token] = true })
   if select(2, string.gsub(others, ';', '')) >= MOST then
     local whose, fence, its_ttl, its_label, rest = string.match(others, '^(%S+) (%d+) (%d+) %d+ ([^;]*);(.*)$')
     redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label }, ' '))
