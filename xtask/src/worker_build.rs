@@ -103,11 +103,9 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
         return Ok(of_tests);
     }
     let target = alone(folder)?;
-    let there = match folder {
-        SALE => in_target("copied/flash-sale"),
-        _ => paths::root().join(folder),
-    };
+    let mut there = paths::root().join(folder);
     if folder == SALE {
+        there = in_target("copied/flash-sale");
         copy_sale(&there)?;
     }
     run(with_tools(&mut paths::command(tool("worker-build")))

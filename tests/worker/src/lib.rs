@@ -89,7 +89,7 @@ async fn done(verb: &str, client: &Client, name: &str, lock: &Lock, work: &str) 
             let lock = lock.clone().ttl(Duration::from_secs(3));
             return Ok(group.submit(&lock, key).await?.to_string());
         }
-        _ => return Ok("no such route".to_owned()),
+        _ => panic!("no such verb: {verb}"),
     }
     Ok("done".to_owned())
 }
