@@ -16,6 +16,8 @@ mod reentrant;
 mod row;
 mod semaphore;
 mod shared;
+#[cfg(test)]
+mod short;
 mod throttle;
 
 use std::ptr;

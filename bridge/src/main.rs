@@ -140,6 +140,8 @@ async fn run(options: Options) -> Result<(), Error> {
     ));
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    // What the bridge asks Redis for its own sake it asks before it has clients.
+    let _ = tokio::time::timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));

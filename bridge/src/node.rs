@@ -12,13 +12,14 @@
 //! again might execute it twice.
 
 mod alone;
+mod digest;
 mod health;
 mod reach;
 mod rights;
 mod turns;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ pub(crate) struct Node {
     waits: Semaphore,
     transactions: Semaphore,
     pace: Pace,
+    /// Whether scripts may go by their SHA-1.
+    takes_digests: AtomicBool,
     bulk: Bulk,
     overdue: Overdue,
     /// The shortest time, in microseconds, in which Redis answered.
@@ -116,6 +119,7 @@ impl Node {
             limits,
             transactions: Semaphore::new(TRANSACTIONS),
             pace: Pace::default(),
+            takes_digests: AtomicBool::default(),
             bulk: Bulk::default(),
             overdue: Overdue::default(),
             shortest_us: AtomicU64::new(u64::MAX),
@@ -132,24 +136,30 @@ impl Node {
             Load { waits: true, .. } => {
                 Box::pin(self.wait_for_replicas(commands, load.is_quick)).await
             }
-            Load { is_quick: true, .. } => self.together(commands, load).await,
+            Load { is_quick: true, .. } => self.by_digest(commands, &load).await,
             _ => Box::pin(self.apart(commands, load)).await,
         }
     }
 
     /// Runs the commands with those of all other clients, or with other large ones.
-    async fn together(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
+    async fn together(&self, commands: &Arc<Pipeline>, load: &Load) -> Result<Vec<Value>, NoReply> {
         self.quick_requests.fetch_add(1, Ordering::Relaxed);
-        let (connections, _turn) = match self.bulk.expects(commands) {
+        let (connections, shared, _turn) = match self.bulk.expects(commands) {
             true => {
                 let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
-                (&self.large, Some(turn))
+                (
+                    &self.large,
+                    self.large.get(|| self.dial()).await?,
+                    Some(turn),
+                )
             }
-            false => (&self.commands, None),
+            false => {
+                let shared = self.commands.get(|| self.dial_for_all()).await?;
+                (&self.commands, shared, None)
+            }
         };
-        let shared = connections.get(|| self.dial()).await?;
         let answered = self
-            .ask(&shared.value, commands, &load, Scripts::AreNot)
+            .ask(&shared.value, commands, load, Scripts::AreNot)
             .await;
         match &answered {
             Ok(replies) => self.bulk.answered(commands, replies),

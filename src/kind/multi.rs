@@ -8,8 +8,8 @@ use super::lua::{Script, Scripts, part};
 use super::mutex::{EXTEND, HAND_OVER};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, HEARING, JOIN, KEYS, LOST, PROLONG, QUEUE, RECEIPT,
-    RECORD, RELEASE, RENEW, RESP, TOLD,
+    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, HEARING, JOIN, KEYS, LEAVE_QUEUE, LOST, PROLONG,
+    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD,
 };
 use crate::name::Name;
 
@@ -17,6 +17,8 @@ const LOOK_AT_ALL: &str = part!("multi/look.lua");
 const NAMES: &str = part!("multi/names.lua");
 const VERSIONS: &str = part!("multi/version.lua");
 const NOTIFY: &str = part!("multi/notify.lua");
+const NOTIFY_ALL: &str = part!("multi/notify_all.lua");
+const REPLY: &str = part!("multi/reply.lua");
 const LEAVE: &str = part!("multi/leave.lua");
 const LOST_ALL: &str = part!("multi/lost.lua");
 const EXTEND_ALL: &str = part!("multi/extend.lua");
@@ -27,12 +29,12 @@ const FORCE_RELEASE: &str = part!("multi/force_release.lua");
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, HEARING, HAND_OVER, EXTEND, EXTEND_ALL, ACQUIRE]),
-        renew: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LOST_ALL, EXTEND_ALL, RENEW]),
-        release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, ACQUIRED, ANOTHER, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LOST_ALL, RELEASE]),
-        abandon: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, LEAVE, ABANDON]),
+        acquire: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, HEARING, HAND_OVER, NOTIFY, EXTEND, EXTEND_ALL, ACQUIRE]),
+        renew: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LOST_ALL, EXTEND_ALL, RENEW]),
+        release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, ACQUIRED, ANOTHER, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LOST_ALL, RELEASE, REPLY]),
+        abandon: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LEAVE, ABANDON, LEAVE_QUEUE, REPLY]),
         inspect: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, QUEUE, TOLD, INSPECT]),
-        force_release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, FORCE_RELEASE]),
     },
     signalling: None,
     keys,

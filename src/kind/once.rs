@@ -5,11 +5,11 @@
 //! result, which all can have at once, so all are told.
 
 use super::lua::{Script, Scripts, part};
-use super::mutex::{ACQUIRE, EXTEND, INSPECTING, STORAGE};
+use super::mutex::{ACQUIRE, EXTEND, IF_CONTENDED, INSPECTING, STORAGE, WAIT};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, JOIN, KEYS, LIFE, LOOK, LOST, PROLONG,
-    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TAKE, VERSION,
+    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, REPLY, RESP, TAKE, VERSION,
 };
 use crate::name::Name;
 
@@ -23,12 +23,12 @@ pub(crate) static FORGET: Script =
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, QUEUE, JOIN, KEPT, EXTEND, ACQUIRE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, KEPT, IF_CONTENDED, QUEUE, JOIN, WAIT, FENCE, PROLONG, TAKE, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, PROLONG, STORAGE, ACQUIRED, ANOTHER, EXTEND, RENEW]),
-        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, TELL, RELEASE]),
-        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, TELL, ABANDON]),
+        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, RELEASE, TELL, REPLY]),
+        abandon: Script::of(&[KEYS, LOOK, RECORD, STORAGE, ABANDON, TELL, REPLY]),
         inspect: Script::of(INSPECTING),
-        force_release: Script::of(&[KEYS, LOOK, RECORD, STORAGE, TELL, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, LOOK, RECORD, STORAGE, FORCE_RELEASE, TELL, REPLY]),
     },
     signalling: None,
     keys: |name, _| vec![kept(name)],

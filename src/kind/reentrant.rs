@@ -4,7 +4,7 @@ use super::lua::{Script, Scripts, part};
 use super::row::{Refusals, Row, Waking};
 use super::shared::{
     ABANDON, ALONE, ANOTHER, CLOCK, FENCE, FORCE_RELEASE, INSPECT, KEYS, LIFE, LOOK, LOST, PROLONG,
-    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD, VERSION,
+    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, REPLY, RESP, TOLD, VERSION,
 };
 use crate::name::Name;
 
@@ -20,10 +20,10 @@ pub(super) static ROW: Row = Row {
     scripts: Scripts {
         acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, STORAGE, CLEAN, EXTEND, ACQUIRE]),
         renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, PROLONG, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
-        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, STORAGE, CLEAN, ACQUIRED, ANOTHER, RELEASE]),
-        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, QUEUE, STORAGE, CLEAN, ABANDON]),
+        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, STORAGE, CLEAN, ACQUIRED, ANOTHER, RELEASE, REPLY]),
+        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, STORAGE, CLEAN, ABANDON, REPLY]),
         inspect: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, QUEUE, TOLD, STORAGE, COUNTED, ALONE, INSPECT]),
-        force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, STORAGE, FORCE_RELEASE]),
+        force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, STORAGE, FORCE_RELEASE, REPLY]),
     },
     signalling: None,
     keys: |_, _| Vec::new(),

@@ -23,11 +23,15 @@ pub(super) const ABANDON: &str = part!("shared/abandon.lua");
 pub(super) const INSPECT: &str = part!("shared/inspect.lua");
 pub(super) const ALONE: &str = part!("shared/alone.lua");
 pub(super) const FORCE_RELEASE: &str = part!("shared/force_release.lua");
+pub(super) const REPLY: &str = part!("shared/reply.lua");
 pub(super) const READ: &str = part!("shared/read.lua");
 pub(super) const ACQUIRED: &str = part!("shared/acquired.lua");
 
 // For kinds that queue.
 pub(super) const JOIN: &str = part!("shared/join.lua");
+pub(super) const IF_WAITED_FOR: &str = part!("shared/if_waited_for.lua");
+pub(super) const LEAVE_QUEUE: &str = part!("shared/leave_queue.lua");
+pub(super) const PASS_ON: &str = part!("shared/pass_on.lua");
 pub(super) const HEARING: &str = part!("shared/hearing.lua");
 
 // For kinds with several holders at once.

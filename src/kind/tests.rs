@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::script::RECEIPT_LIFE;
@@ -89,26 +89,16 @@ impl Part {
 
 /// By the text that is sent.
 fn parts() -> BTreeMap<String, Part> {
-    fn walk(folder: &Path, parts: &mut BTreeMap<String, Part>) {
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                walk(&path, parts);
-            } else if path.extension().is_some_and(|end| end == "lua") {
-                let source = fs::read_to_string(&path).expect("text");
-                let code = (source.lines().map(str::trim_start))
-                    .filter(|line| !line.is_empty() && !line.starts_with("--"))
-                    .fold(String::new(), |text, line| text + line + " ");
-                let file = path.display().to_string();
-                let sent = lua::sent(&source);
-                parts.insert(sent, Part { file, source, code });
-            }
-        }
-    }
-    let mut parts = BTreeMap::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
-    walk(&folder, &mut parts);
-    parts
+    let sources = short::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind"));
+    let names = short::Names::of(&sources);
+    let part = |(path, source): (PathBuf, String)| {
+        let code = (source.lines().map(str::trim_start))
+            .filter(|line| !line.is_empty() && !line.starts_with("--"))
+            .fold(String::new(), |text, line| text + line + " ");
+        let (file, sent) = (path.display().to_string(), names.shorten(&source));
+        (sent, Part { file, source, code })
+    };
+    sources.into_iter().map(part).collect()
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What each call costs in Redis commands: those of its script, and the `EVAL` itself.
+//! What each call costs in Redis commands: those of its script, and the `EVAL` itself, which the
+//! bridge may send as `EVALSHA`.
 //!
 //! Whoever pays by the command pays for each command inside of a script. So a test has the exact
 //! number for each call. What the bridge asks for its own sake does not count.
@@ -37,8 +38,9 @@ impl Meter {
                 return commands;
             }
             let name = words.split('"').nth(1).unwrap_or_default().to_uppercase();
+            let name = name.trim_end_matches("SHA");
             if from.ends_with(" lua") || name == "EVAL" {
-                commands.push(name);
+                commands.push(name.to_owned());
             }
         }
     }

@@ -249,7 +249,7 @@ fn the_package_has_sources_docs_and_licences_and_nothing_else() {
     assert!(listed.contains("src/lib.rs"), "{listed}");
     let may_be_there = |path: &str| match path.split_once('/') {
         Some((folder, _)) => ["src", "docs"].contains(&folder),
-        None => ["Cargo", ".cargo", "LICENSE", "README"]
+        None => ["build.rs", "Cargo", ".cargo", "LICENSE", "README"]
             .iter()
             .any(|start| path.starts_with(start)),
     };

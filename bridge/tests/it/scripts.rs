@@ -2,7 +2,7 @@
 
 use sha1::{Digest as _, Sha1};
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, answer};
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect};
 
 const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
 const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
@@ -128,4 +128,71 @@ async fn a_flagged_script_may_be_read_only() {
             .1,
         r#"{"result":"k"}"#
     );
+}
+
+const COUNT: &str = r#"["EVAL","return redis.call('INCR',KEYS[1])",1,"k"]"#;
+
+/// How often Redis was sent this command.
+async fn calls(bridge: &Bridge, command: &str) -> u64 {
+    let (_, stats) = bridge.run(r#"["INFO","commandstats"]"#).await;
+    let of_command = format!("cmdstat_{command}:calls=");
+    let calls = stats
+        .split_once(&of_command)
+        .map(|(_, behind)| behind.split(',').next());
+    calls.flatten().map_or(0, |calls| calls.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
+    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    for times in 1..=5 {
+        assert_eq!(
+            bridge.run(COUNT).await.1,
+            format!(r#"{{"result":{times}}}"#)
+        );
+    }
+    assert_eq!(calls(&bridge, "eval").await, 1);
+    // It runs once, also if Redis has forgotten it.
+    bridge.run(r#"["SCRIPT","FLUSH"]"#).await;
+    for times in 6..=7 {
+        assert_eq!(
+            bridge.run(COUNT).await.1,
+            format!(r#"{{"result":{times}}}"#)
+        );
+    }
+    assert_eq!(calls(&bridge, "eval").await, 2);
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_send_evalsha_may_send_eval() {
+    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let mut direct = connect(bridge.socket()).await;
+    let mut forbid = redis::cmd("ACL");
+    forbid.arg("SETUSER").arg("default").arg("-evalsha");
+    let _: () = forbid.query_async(&mut direct).await.unwrap();
+    // The bridge does not know it yet.
+    assert_eq!(bridge.run(COUNT).await.1, r#"{"result":1}"#);
+    assert_eq!(bridge.run(COUNT).await.0, 400);
+    for times in 2..=3 {
+        assert_eq!(
+            bridge.run(COUNT).await.1,
+            format!(r#"{{"result":{times}}}"#)
+        );
+    }
+    // It learns it when it connects.
+    let redis = Redis::with(|_, port| {
+        let user = [
+            "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-evalsha",
+        ];
+        let port = ["--port".into(), port.to_string()];
+        port.into_iter().chain(user.map(str::to_owned)).collect()
+    });
+    let redis = redis.await;
+    let bridge = Bridge::start(["--redis", &redis.url()]).await;
+    for times in 1..=3 {
+        assert_eq!(
+            bridge.run(COUNT).await.1,
+            format!(r#"{{"result":{times}}}"#)
+        );
+    }
 }

@@ -1,8 +1,9 @@
--- Shared: who waits for one of the names that is free now is handed it.
+-- Shared: who waits for this name, if it is free, is handed it.
 --
 -- provides  notify
--- needs     each
-local notify_one = notify
-local function notify()
-  each(function() notify_one() end)
+-- needs     WAITERS hand_over save
+-- Damage to the queue must not keep the lock from being freed.
+local function notify(quietly)
+  if WAITERS ~= '' then pcall(hand_over, quietly) end
+  pcall(save)
 end

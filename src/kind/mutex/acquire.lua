@@ -16,16 +16,7 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     DONE HOLDER NAME WAITER WENT extend head hold_of issue_fence liveness_left refuse
--- needs     remove_waiter run save take
-local mine = HOLDER == ARGV[2]
-if not mine then
-  if WENT or DONE then return { -1, ARGV[1] } end
-  if HOLDER then return refuse(redis.call('PTTL', NAME), select(4, hold_of(HOLDER))) end
-  local first = string.find(ARGV[6], 'f') and head()
-  if first and first ~= WAITER then return refuse(liveness_left(first)) end
-end
-remove_waiter(WAITER)
+-- needs     extend hold_of issue_fence mine run save take
 local fence = mine and hold_of(ARGV[2])
 if fence then
   extend(ARGV[3])

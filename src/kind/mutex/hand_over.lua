@@ -11,9 +11,9 @@
 -- from the second time on who barges goes ahead of them, unless they insist. With `quietly` none of
 -- them is told. A waiter of another version asks by itself.
 --
--- provides  notify
--- needs     HOLDER NAME WAITERS gather in_order insists integer is_told_first issue_fence listens
--- needs     liveness_left may_be_overtaken now_us remove_waiter save
+-- provides  hand_over
+-- needs     HOLDER NAME gather in_order insists integer is_told_first issue_fence listens
+-- needs     liveness_left may_be_overtaken now_us remove_waiter
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask
 -- for it.
 local function give(waiter, most)
@@ -26,6 +26,7 @@ local function give(waiter, most)
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
 end
 local function hand_over(quietly)
+  if HOLDER then return end
   gather()
   local first, asks
   for came, waiter in in_order() do
@@ -49,9 +50,4 @@ local function hand_over(quietly)
   end
   if quietly or not asks then return end
   for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
-end
--- Damage to the queue must not keep the lock from being freed.
-local function notify(quietly)
-  if WAITERS ~= '' and not HOLDER then pcall(hand_over, quietly) end
-  pcall(save)
 end

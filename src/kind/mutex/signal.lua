@@ -1,15 +1,11 @@
 -- Shared: tells waiters that block on a list, such as python-redis-lock's, of a lock that is free
 -- and was handed to nobody.
 --
--- needs     NAME notify
+-- needs     NAME
 local SIGNAL = KEYS[6]
 local function signal()
   redis.call('DEL', SIGNAL)
   redis.call('LPUSH', SIGNAL, '1')
   redis.call('PEXPIRE', SIGNAL, 1000)
 end
-local hand_on = notify
-notify = function()
-  hand_on()
-  if redis.call('EXISTS', NAME) == 0 then pcall(signal) end
-end
+if redis.call('EXISTS', NAME) == 0 then pcall(signal) end

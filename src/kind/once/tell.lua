@@ -3,9 +3,5 @@
 --
 -- KEYS  6 the result; the channel has the same name
 --
--- provides  notify
--- needs     HOLDER save
-local function notify()
-  if not HOLDER then redis.pcall('PUBLISH', KEYS[6], '0') end
-  pcall(save)
-end
+-- needs     HOLDER
+if not HOLDER then redis.pcall('PUBLISH', KEYS[6], '0') end

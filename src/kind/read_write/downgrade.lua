@@ -8,12 +8,12 @@
 --                                    is not known
 --       {0, nonce}                   lost
 --
--- needs     DONE RECEIPT acquired extend is_another is_held lost notify prolong
+-- provides  reply
+-- needs     DONE RECEIPT acquired extend is_another is_held lost prolong
 local fence, ttl = acquired()
 if not is_held() or is_another(fence) then return lost() end
 local ms = ARGV[7] == '' and ttl or ARGV[6]
 local left = extend(ms, true)
 -- The receipt of its last write lives as long as a repeat may come.
 if DONE then prolong(RECEIPT, left) end
-notify()
-return { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }
+local reply = { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }

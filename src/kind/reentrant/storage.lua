@@ -32,9 +32,8 @@
 -- and each entry of it that counts. All have one fence, and the owner as their label. So nobody
 -- leaves twice, or leaves a later hold.
 --
--- provides  ENTRY OWNER delete drop free has_mine is_held leave notify owners refuse_others till
--- provides  word
--- needs     HOLDS NAME RECEIPT hold_of now_ms save
+-- provides  ENTRY OWNER delete drop free has_mine is_held leave owners refuse_others till word
+-- needs     HOLDS NAME RECEIPT hold_of now_ms
 local OWNER, ENTRY = ARGV[2], string.match(RECEIPT, '[^:]*$')
 local CHANNEL = 'redisson_lock__channel:' .. (string.find(NAME, '{', 1, true) and NAME or '{' .. NAME .. '}')
 -- An owner as one word without what separates the parts of the record.
@@ -80,4 +79,3 @@ end
 local function free()
   if till[ENTRY] then leave(ENTRY) elseif is_free then redis.call('DEL', NAME) end
 end
-local function notify() pcall(save) end

@@ -6,15 +6,13 @@
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
 --
--- needs     GONE free is_held notify remove_waiter
+-- provides  reply
+-- needs     GONE free is_held
 local GONE_MS = 60000
 -- A full Redis refuses what needs memory until a script has written something else.
 redis.call('PEXPIRE', GONE, GONE_MS)
-remove_waiter(ARGV[3])
 local held = is_held()
 if held then free() end
--- It may have been kept free for this waiter. Then it is the next one's turn.
-notify()
 redis.call('SET', GONE, '', 'PX', GONE_MS)
-if held then return { 1, ARGV[1], '' } end
-return { 0, ARGV[1] }
+-- It may have been kept free for this waiter. Then it is the next one's turn.
+local reply = held and { 1, ARGV[1], '' } or { 0, ARGV[1] }

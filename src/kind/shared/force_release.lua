@@ -7,13 +7,11 @@
 --
 -- A repeat must not hit the next holder.
 --
--- needs     DONE NAME RECEIPT delete notify
+-- provides  reply
+-- needs     DONE NAME RECEIPT delete
 local RECEIPT_MS = 30000
 if DONE then return { tonumber(DONE), ARGV[1] } end
-local held = redis.call('EXISTS', NAME)
-if held == 1 then
-  delete()
-  notify()
-end
-redis.call('SET', RECEIPT, held, 'PX', RECEIPT_MS)
-return { held, ARGV[1] }
+local reply = { redis.call('EXISTS', NAME), ARGV[1] }
+if reply[1] == 1 then delete() end
+redis.call('SET', RECEIPT, reply[1], 'PX', RECEIPT_MS)
+if reply[1] == 0 then return reply end

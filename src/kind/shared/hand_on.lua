@@ -11,9 +11,9 @@
 --
 -- A place is stored before it is told: if that fails, nobody may hear of it.
 --
--- provides  notify
--- needs     WAITERS gather grant in_order insists integer is_full is_told_first listens
--- needs     liveness_left may_be_overtaken now_us remove_waiter save suits
+-- provides  hand_over
+-- needs     gather grant in_order insists integer is_full is_told_first listens liveness_left
+-- needs     may_be_overtaken now_us remove_waiter suits
 -- A waiter, in the form of record.lua. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^v1 (%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- A waiter that listens at another node is told too. If the place is kept for less than its grant,
@@ -54,12 +54,7 @@ local function hand_one()
   if not asks or is_full('') then return end
   for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
 end
-local function hand_on()
+local function hand_over()
   local given = 0
   while given < 100 and hand_one() do given = given + 1 end
-end
--- Damage to the queue must not keep a place from being freed.
-local function notify()
-  if WAITERS ~= '' then pcall(hand_on) end
-  pcall(save)
 end

@@ -8,26 +8,24 @@
 --       {0, nonce}           lost: nothing ran
 --       {-1, nonce}          it ran before, and its reply is not known any more
 --
--- needs     BEHIND NAMES RECEIPT_MS acquired free is_another is_held leave_receipt lost notify
--- needs     replay run
+-- provides  reply
+-- needs     BEHIND NAMES RECEIPT_MS acquired free is_another is_held leave_receipt lost replay run
 local reply = replay()
 if reply then return reply end
 if not is_held() then return lost() end
-if is_another(acquired()) then
-  free()
-  notify()
-  return lost()
-end
 -- A full Redis refuses what needs memory until a script has written something else. Of several
 -- commands it would refuse some, and run those behind them. So the lock is freed first; until the
 -- script is over, nobody sees that.
+local is_over = is_another(acquired())
 free()
-local results = run(6)
--- The commands may have broken what follows. A repeat must not run them again.
-leave_receipt(results, RECEIPT_MS)
--- They may have written a key of the lock, too.
-local is_touched = false
-for at = BEHIND, #KEYS do is_touched = is_touched or NAMES[KEYS[at]] end
-if is_touched then free() end
-notify()
-return { 1, ARGV[1], results }
+if is_over then
+  reply = lost()
+else
+  reply = { 1, ARGV[1], run(6) }
+  -- The commands may have broken what follows. A repeat must not run them again.
+  leave_receipt(reply[3], RECEIPT_MS)
+  -- They may have written a key of the lock, too.
+  local is_touched = false
+  for at = BEHIND, #KEYS do is_touched = is_touched or NAMES[KEYS[at]] end
+  if is_touched then free() end
+end

@@ -142,8 +142,8 @@ impl Redis {
 /// The same script, but the first waiter and the last hold are all that the record has. So a small
 /// world has crowds.
 pub(crate) fn few(text: &str) -> String {
-    text.replace("FEW,LATER=16,", "FEW,LATER=1,")
-        .replace("local MOST=16", "local MOST=1")
+    let (text, _) = replaced(text, "FEW, LATER = 16,", "FEW, LATER = 1,");
+    replaced(&text, "MOST = 16", "MOST = 1").0
 }
 
 /// A Redis that leaves the scripts as they are.

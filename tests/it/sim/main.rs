@@ -33,6 +33,8 @@ mod script;
 mod seeds;
 mod semaphore;
 mod sets;
+#[path = "../../../src/kind/short.rs"]
+mod short;
 mod trace;
 mod unovertaken;
 mod workload;

@@ -39,7 +39,7 @@ broken! {
         => "local life = says('readers') and last_end() or '0' if life ~= '0' then redis.call('PEXPIRE', NAME, life) end";
     a_downgrade_that_lets_a_writer_in_between: OneHolder,
         "local left = extend(ms, true)"
-        => "redis.call('DEL', NAME) HOLDER = false notify() local left = extend(ms, true)";
+        => "redis.call('DEL', NAME) HOLDER = false if WAITERS ~= '' then pcall(hand_over) end local left = extend(ms, true)";
     a_downgrade_of_a_lost_writer: OneHolder,
         "if not is_held() or is_another(fence) then return lost() end"
         => "";
@@ -59,7 +59,7 @@ broken! {
         "if held and not reads and not writes then return { -1, ARGV[1] } end"
         => "held = writes or reads and held";
     a_release_that_wakes_nobody: HandedOver,
-        "if WAITERS ~= '' then pcall(hand_on) end"
+        "pcall(hand_over)"
         => "";
     a_name_without_expiry: KeysExpire,
         "redis.call('SET', NAME, token, 'NX', 'PX', ms)"

@@ -233,7 +233,7 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Redis::default(), bent);
 }
 
-pub(crate) const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() notify() return lost() end free() local results = run(6)";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run(6) }";
 pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
@@ -290,7 +290,7 @@ broken! {
     Single;
     a_release_without_owner_check: OneHolder,
         RELEASE
-        => "free() local results = run(6)";
+        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
     a_renewal_without_owner_check: OneHolder,
         RENEW
         => "local fence, ttl = acquired()";
@@ -337,8 +337,8 @@ broken! {
         "redis.call('SET', GONE, '', 'PX', GONE_MS)"
         => "";
     a_straggler_that_takes_the_lock_again: NoGhost,
-        "if WENT or DONE then"
-        => "if WENT then";
+        "(WENT or DONE)"
+        => "(WENT)";
     a_token_that_lost_its_lock_and_is_forgotten: NoGhost,
         "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')"
         => "";
@@ -352,10 +352,10 @@ broken! {
         "local mine = HOLDER == ARGV[2]"
         => "local mine = false";
     a_holder_that_stays_in_the_queue: NoGhost,
-        "remove_waiter(WAITER) local fence ="
-        => "local fence =";
+        "remove_waiter(WAITER) end"
+        => "end";
     a_release_that_wakes_nobody: HandedOver,
-        "if WAITERS ~= '' and not HOLDER then pcall(hand_over, quietly) end"
+        "pcall(hand_over)"
         => "";
     a_hand_over_to_a_deaf_waiter: HandedOver,
         "if channel ~= '' and listens(channel) then"

@@ -1,7 +1,12 @@
 //! Which of the shipped scripts a request runs, and on which keys.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::LazyLock;
+
+use crate::short::{Names, sources};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
@@ -39,8 +44,13 @@ macro_rules! source {
     };
 }
 
-/// The end of each script's text, as it is sent, which is its own Lua file.
-static ENDINGS: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
+static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
+    Names::of(&sources(&folder))
+});
+
+/// What each script has in its text for itself alone, as it is sent: its own Lua file.
+static OWN: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
@@ -69,44 +79,30 @@ static ENDINGS: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
         (Script::Settle, source!("debounce/settle.lua")),
         (Script::Leave, source!("debounce/leave.lua")),
     ]
-    .map(|(script, source)| (script, stripped(source)))
+    .map(|(script, source)| (script, NAMES.shorten(source)))
 });
-
-/// The code that `src/kind/lua.rs` sends: without comments, line ends, and blanks that Lua does not
-/// need.
-fn stripped(source: &str) -> String {
-    let code = (source.lines().map(str::trim_start))
-        .filter(|line| !line.is_empty() && !line.starts_with("--"))
-        .fold(String::new(), |text, line| text + line + " ");
-    squeezed(&code)
-}
-
-/// A piece of code in one line, as it is sent.
-pub(crate) fn squeezed(code: &str) -> String {
-    let is_apart = |char: char| "(){}[],=<>~+*/#".contains(char);
-    let mut chars = code.chars().peekable();
-    let (mut sent, mut is_text) = (String::new(), false);
-    while let Some(char) = chars.next() {
-        is_text ^= char == '\'';
-        let is_needless = char == ' '
-            && (sent.ends_with(is_apart) || chars.peek().copied().is_some_and(is_apart));
-        if !is_needless || is_text {
-            sent.push(char);
-        }
-    }
-    sent
-}
 
 /// The `text` of a script with `part` replaced by `by`, and how often `part` was there.
 pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
-    let part = squeezed(part);
-    let by = [" ", by, " "].concat();
-    (text.replace(&part, &by), text.matches(&part).count())
+    let part = NAMES.shorten(part);
+    let part = part.trim_end();
+    let by = [" ", &NAMES.shorten(by)].concat();
+    (text.replace(part, &by), text.matches(part).count())
 }
 
 pub(crate) fn script_of(text: &str) -> Option<Script> {
-    let (script, _) = ENDINGS.iter().find(|(_, ending)| text.ends_with(ending))?;
-    Some(*script)
+    thread_local! {
+        static KNOWN: RefCell<HashMap<String, Option<Script>>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(script) = known.get(text) {
+            return *script;
+        }
+        let script = OWN.iter().find(|(_, own)| text.contains(own));
+        let script = script.map(|(script, _)| *script);
+        known.insert(text.to_owned(), script);
+        script
+    })
 }
 
 impl Script {

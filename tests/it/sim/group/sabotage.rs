@@ -59,8 +59,12 @@ fn a_caller_that_takes_unknown_for_no() {
 
 #[test]
 fn a_commit_that_lands_when_its_turn_was_given_up() {
-    const RELEASE: &str = "if not is_held() then return lost() end if is_another(acquired()) then free() notify() return lost() end free() local results = run(6)";
-    script(FencesGrow, RELEASE, "free() local results = run(6)");
+    const RELEASE: &str = "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run(6) }";
+    script(
+        FencesGrow,
+        RELEASE,
+        "free() if false then else reply = { 1, ARGV[1], run(6) }",
+    );
 }
 
 #[test]
