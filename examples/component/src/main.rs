@@ -2,8 +2,7 @@
 use std::env::var;
 use std::time::Duration;
 
-use edgelock::wasi::{self, Bridge};
-use edgelock::{Command, Error};
+use edgelock::{Bridge, Command, Error, wasi};
 use wstd::http::{Body, Request, Response};
 
 #[wstd::http_server]
@@ -20,10 +19,9 @@ async fn main(request: Request<Body>) -> Result<Response<Body>, wstd::http::Erro
 async fn coupon(name: &str) -> Result<Option<i64>, Error> {
     let set = |name| var(name).unwrap_or_default();
     let bridge = Bridge::upstash(&set("EDGELOCK_BRIDGE_URL"), &set("EDGELOCK_BRIDGE_CREDENTIAL"))?;
-    // For jco; leave it out on other hosts (docs/wasm.md).
+    // For jco; leave `push` out on other hosts (docs/wasm.md).
     let client = wasi::client(bridge.push(false));
     let lock = client.lock("coupons").wait_timeout(Duration::from_secs(20));
-
     let given = Command::new("HGET").key("{coupons}:given").arg(name);
     let read = [Command::new("HLEN").key("{coupons}:given"), given];
     let (lease, read) = lock.acquire_and_read(&read).await?;
