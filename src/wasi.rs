@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! A host may make an instance for each request, or give one several of them. Only requests to the
-//! same instance share turns ([`GroupCommit`](crate::GroupCommit)).
+//! An instance serves one request at a time, so no two requests share turns. The items of one
+//! request do ([`GroupCommit`](crate::GroupCommit)).
 //!
 //! Clients, locks, leases and their futures are `Send` and `Sync`, although a component's handles
 //! are not: there is one thread. On any other they panic.

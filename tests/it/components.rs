@@ -1,15 +1,9 @@
 //! A component of WASI, served by jco: each instance has one request at a time.
 
-use std::collections::BTreeSet;
-
-use tokio::task::JoinSet;
 use xtask::component;
 use xtask::stack::NodeScript;
 
 use crate::support::{Stack, run};
-
-const INSTANCES: usize = 4;
-const COUPONS: usize = 100;
 
 #[test]
 fn of_200_customers_of_several_instances_100_get_a_coupon_each() {
@@ -21,25 +15,10 @@ fn of_200_customers_of_several_instances_100_get_a_coupon_each() {
             ("EDGELOCK_BRIDGE_URL", stack.bridge.url()),
             ("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token()),
         ];
-        let instances = [(); INSTANCES]
-            .map(|()| NodeScript::start(&component::host(), variables).expect("jco"));
-        let http = reqwest::Client::new();
-        let mut customers = JoinSet::new();
-        for n in 0..2 * COUPONS {
-            let url = format!("{}/customer-{n}", instances[n % INSTANCES].url());
-            let get = http.get(url).send();
-            customers.spawn(async { get.await.expect("an answer").text().await });
-        }
-        let mut coupons = BTreeSet::new();
-        let mut refused = 0;
-        for text in customers.join_all().await {
-            match text.expect("a text").as_str() {
-                "none left\n" => refused += 1,
-                coupon => assert!(coupons.insert(coupon.to_owned()), "{coupon} twice"),
-            }
-        }
-        let all = (1..=COUPONS).map(|number| format!("coupon {number}\n"));
-        assert_eq!((coupons, refused), (all.collect(), COUPONS));
+        let start = || NodeScript::start(&component::host(), variables).expect("jco");
+        let instances = [start(), start(), start(), start()];
+        let addresses = instances.each_ref().map(NodeScript::url);
+        component::sell_out(&addresses).await.expect("a sale");
     });
 }
 

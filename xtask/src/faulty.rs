@@ -41,8 +41,13 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
         &mut std::io::sink(),
     )?;
     let path = head.split(' ').nth(1).unwrap_or_default();
+    let path = path.trim_end_matches('/');
+    if path == "/mute" {
+        // It answers nothing until the client hangs up.
+        return std::io::copy(&mut reader, &mut std::io::sink()).map(drop);
+    }
     let mut stream = stream;
-    stream.write_all(&misbehave(path.trim_end_matches('/')))
+    stream.write_all(&misbehave(path))
 }
 
 fn misbehave(path: &str) -> Vec<u8> {

@@ -91,7 +91,8 @@ enum Task {
     /// Build, run and test the example for wasm-pack, in Node and in Chromium, as docs/wasm.md
     /// says; `test` does not, since wasm-pack and Debian's Chromium take minutes to install
     WasmPack,
-    /// Run the wasm tests as a component, in the `wasmtime` on the PATH; `test` does so in jco
+    /// Run the wasm tests as a component, in the `wasmtime` on the PATH, and a sale in one that it
+    /// serves; `test` does so in jco
     Wasmtime,
     /// Make very many calls of each kind with the npm package, in Node and in workerd, and show the
     /// memory in use before and after; `test` does so with fewer

@@ -9,11 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use xtask::setup::{self, tool};
-use xtask::stack::{Bridge, build_bridge};
+use xtask::stack::{Bridge, build_bridge, free_port};
 use xtask::{component, paths};
 
 use super::report::Report;
 use super::{cargo, tests};
+use crate::terminal::Terminal;
 use crate::{faulty, interrupt, workerd_tests};
 
 pub(super) const EDGE: &str = "wasm32-unknown-unknown";
@@ -55,7 +56,8 @@ pub(super) async fn run(xtask: &Path, binary: &Path, report: &mut Report) {
     report.run(json.quiet()).await;
 }
 
-/// Whether they pass as a component that the machine's wasmtime runs.
+/// Whether they pass as a component that the machine's wasmtime runs, and a sale in one that it
+/// serves is exact.
 pub(crate) fn run_wasmtime() -> Result<bool> {
     paths::on_path("wasmtime").context("install wasmtime: cargo install wasmtime-cli --locked")?;
     setup::run(setup::Needs::Everything)?;
@@ -63,12 +65,29 @@ pub(crate) fn run_wasmtime() -> Result<bool> {
     let mut component = servers.tests(component::TARGET, "--test wasm -- --nocapture");
     let runner = "wasmtime run -S http,inherit-network,inherit-env";
     component.env(WASI_RUNNER, runner);
+    let built = component::build()?;
     interrupt::or(async {
         let mut report = Report::default();
         let component = tests("wasm tests as a component, by wasmtime", 10, component);
         report.run(component).await;
+        let sale = "200 customers at once, by wasmtime serve";
+        report.check(sale, serve(&servers.bridge, &built)).await;
         Ok(report.finish())
     })
+}
+
+/// Serves a component as docs/hosts/wasi.md does, and sells its coupons. Each request has an
+/// instance of its own.
+async fn serve(bridge: &Bridge, component: &Path) -> Result<()> {
+    let mut like = paths::command("sh");
+    like.env("EDGELOCK_BRIDGE_URL", bridge.url())
+        .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
+    let mut terminal = Terminal::open(paths::root(), &like)?;
+    let address = format!("127.0.0.1:{}", free_port()?);
+    let component = component.display();
+    let serve = format!("wasmtime serve -S cli,inherit-env --addr {address} {component}");
+    terminal.start(&serve, "Serving HTTP").await?;
+    component::sell_out(&[format!("http://{address}")]).await
 }
 
 const WASI_RUNNER: &str = "CARGO_TARGET_WASM32_WASIP2_RUNNER";
