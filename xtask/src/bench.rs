@@ -214,23 +214,3 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
-
-/// The smallest value that at least this `part` of all do not exceed.
-fn percentile(sorted: &[f64], part: f64) -> f64 {
-    let rank = (sorted.len() as f64 * part).ceil() as usize;
-    let value = sorted.get(rank.saturating_sub(1));
-    value.copied().unwrap_or(f64::NAN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_values_that_occurred() {
-        let values: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!(percentile(&values, 0.5), 50.0);
-        assert_eq!(percentile(&values, 0.99), 99.0);
-        assert_eq!(percentile(&values[..1], 0.99), 1.0);
-    }
-}

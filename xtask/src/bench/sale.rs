@@ -25,6 +25,8 @@ use crate::{interrupt, limits};
 
 /// How long a crowd orders at most, so that a slow shop does not take all day.
 const WINDOW: Duration = Duration::from_secs(20);
+/// Isolates, and a round trip in milliseconds.
+const USUAL: (usize, u64) = (2, 20);
 const WARM_UP: Visit = Visit {
     name: "warm-up",
     crowd: Crowd::Customers(32),
@@ -84,12 +86,12 @@ enum Phase {
     SoldOut,
 }
 
-impl Phase {
-    const fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::StockLasts => "while stock lasts",
             Self::SoldOut => "sold out",
-        }
+        })
     }
 }
 
@@ -100,32 +102,19 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
     let bench = Bench {
         bridge: stack::build_bridge("server")?,
         folder: shops::bundle()?,
-        orders: sales.orders,
-        phases: &[Phase::StockLasts, Phase::SoldOut][..if sales.all_sold { 1 } else { 2 }],
+        sales,
+        seed: sales.seed.unwrap_or_else(|| fastrand::u64(..)),
     };
     limits::raise_descriptors()?;
-    let seed = sales.seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("orders arrive at random as with `--seed {seed}`");
+    println!("orders arrive at random as with `--seed {}`", bench.seed);
     interrupt::or(async {
         let settings = sales.settings();
         for (place, setting) in settings.iter().enumerate() {
             eprintln!("{setting} ({} of {})", place + 1, settings.len());
-            let tables = bench.phases.iter().map(|phase| (phase, Table::default()));
-            let mut tables: Vec<_> = tables.collect();
-            for round in 0..sales.rounds {
-                for shop in sales.shops(setting) {
-                    let samples = bench.hold(shop, setting, seed.wrapping_add(round)).await?;
-                    for ((phase, table), sample) in tables.iter_mut().zip(samples) {
-                        let (per_second, name) = (sample.per_second, phase.name());
-                        eprintln!("  {:12} {per_second:6.0} orders/s {name}", shop.name());
-                        table.add(shop, sample);
-                    }
-                }
-            }
-            for (phase, table) in &tables {
-                let title = format!("{setting}, {}", phase.name());
+            for (phase, table) in bench.compare(setting).await? {
+                let title = format!("{setting}, {phase}");
                 println!("\n{title}\n{table}");
-                targets::print(&title, table);
+                targets::print(&title, &table);
             }
         }
         Ok(())
@@ -133,8 +122,13 @@ pub(crate) fn run(sales: &Sales) -> Result<()> {
 }
 
 impl Sales {
+    fn phases(&self) -> &[Phase] {
+        let phases = &[Phase::StockLasts, Phase::SoldOut];
+        if self.all_sold { &phases[..1] } else { phases }
+    }
+
     fn settings(&self) -> Vec<Setting> {
-        let mut places = vec![(2, 20)];
+        let mut places = vec![USUAL];
         if self.full {
             places.extend([(1, 20), (8, 20), (2, 0), (2, 100)]);
         }
@@ -155,7 +149,8 @@ impl Sales {
 
     /// The shops to compare; by default those that tell something here.
     fn shops(&self, setting: &Setting) -> impl Iterator<Item = Shop> {
-        let (crowd, is_near) = (setting.crowd, setting.round_trip_ms == 20);
+        let crowd = setting.crowd;
+        let is_usual = (setting.isolates, setting.round_trip_ms) == USUAL;
         Shop::value_variants().iter().copied().filter(move |shop| {
             if !self.only.is_empty() {
                 return self.only.contains(shop);
@@ -165,7 +160,7 @@ impl Sales {
                 Shop::Gathered => crowd != Crowd::Customers(1),
                 Shop::Object | Shop::Constant => matches!(crowd, Crowd::Customers(2..)),
                 Shop::Lock | Shop::LockDefault => {
-                    self.full && is_near && matches!(crowd, Crowd::Customers(2..=512))
+                    self.full && is_usual && matches!(crowd, Crowd::Customers(2..=512))
                 }
             }
         })
@@ -173,35 +168,51 @@ impl Sales {
 }
 
 /// What has been built, and what is held with it.
-struct Bench {
+struct Bench<'s> {
     bridge: PathBuf,
     folder: PathBuf,
-    orders: u64,
-    phases: &'static [Phase],
+    sales: &'s Sales,
+    seed: u64,
 }
 
-impl Bench {
-    /// Opens a shop, and returns the figures of each phase.
-    async fn hold(&self, shop: Shop, setting: &Setting, seed: u64) -> Result<Vec<Sample>> {
-        let mut open = Open::start(shop, &self.folder, &self.bridge, setting)?;
-        let visit = Visit {
+impl Bench<'_> {
+    /// Has all shops take turns, and returns a table for each phase.
+    async fn compare(&self, setting: &Setting) -> Result<Vec<(Phase, Table)>> {
+        let tables = self.sales.phases().iter();
+        let mut tables: Vec<_> = tables.map(|phase| (*phase, Table::default())).collect();
+        for round in 0..self.sales.rounds {
+            for shop in self.sales.shops(setting) {
+                let mut open = Open::start(shop, &self.folder, &self.bridge, setting)?;
+                for (phase, table) in &mut tables {
+                    let seed = self.seed.wrapping_add(round);
+                    let sample = self.hold(&mut open, *phase, setting, seed).await?;
+                    let (name, per_second) = (shop.name(), sample.per_second);
+                    eprintln!("  {name:12} {per_second:6.0} orders/s {phase}");
+                    // Peers may lose orders with their locks. We may not.
+                    let is_right = sample.wrong == 0.0 || shop != Shop::Edgelock;
+                    ensure!(is_right, "{} orders went wrong", sample.wrong);
+                    table.add(shop, sample);
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    async fn hold(
+        &self,
+        open: &mut Open,
+        phase: Phase,
+        setting: &Setting,
+        seed: u64,
+    ) -> Result<Sample> {
+        let sale = Visit {
             name: "sale",
             crowd: setting.crowd,
-            orders: self.orders,
+            orders: self.sales.orders,
             window: WINDOW,
         };
-        let mut samples = Vec::new();
-        for &phase in self.phases {
-            open.hold(&WARM_UP, phase, seed).await?;
-            let (seen, spent) = open.hold(&visit, phase, seed).await?;
-            // Peers may lose orders with their locks. We may not.
-            ensure!(
-                seen.wrong == 0 || shop != Shop::Edgelock,
-                "{} orders went wrong",
-                seen.wrong
-            );
-            samples.push(Sample::of(seen, spent, setting.round_trip_ms));
-        }
-        Ok(samples)
+        open.hold(&WARM_UP, phase, seed).await?;
+        let (seen, spent) = open.hold(&sale, phase, seed).await?;
+        Ok(Sample::of(seen, spent, setting.round_trip_ms))
     }
 }

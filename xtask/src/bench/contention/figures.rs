@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::bench::percentile;
+use crate::demo::load::percentile;
 
 pub(super) struct Figures {
     pub(super) per_second: f64,

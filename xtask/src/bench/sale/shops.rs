@@ -95,7 +95,9 @@ impl Open {
         let object = (shop == Shop::Object)
             .then(|| Worker::start(&WorkerConfig::bare(&build).object("Sale")))
             .transpose()?;
-        let far = object.as_ref().map_or(bridge.url().to_owned(), Worker::url);
+        let far = object
+            .as_ref()
+            .map_or_else(|| bridge.url().to_owned(), Worker::url);
         let way = LongWay::to(&far, Duration::from_millis(setting.round_trip_ms))?;
         let config = WorkerConfig::new(build, &bridge)
             .bind("EDGELOCK_BRIDGE_URL", way.url())
@@ -110,7 +112,7 @@ impl Open {
         Ok(Self {
             processes: [
                 workers.iter().map(Worker::id).collect(),
-                vec![object.as_ref().map_or(bridge.id(), Worker::id)],
+                vec![object.as_ref().map_or_else(|| bridge.id(), Worker::id)],
                 vec![redis_id(&bridge)?],
             ],
             workers,

@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::crowd::Seen;
 use super::shops::Shop;
-use crate::bench::{median, percentile};
+use crate::bench::median;
+use crate::demo::load::percentile;
 
 /// What was measured in one round.
 pub(super) struct Sample {
@@ -20,7 +21,7 @@ pub(super) struct Sample {
     cpu_us: [f64; 3],
     gave_up: f64,
     broken: f64,
-    wrong: f64,
+    pub(super) wrong: f64,
 }
 
 impl Sample {
@@ -81,7 +82,7 @@ impl Table {
     /// The figure in the column with this head; not a number where it was not measured.
     pub(super) fn figure(&self, shop: Shop, head: &str) -> f64 {
         let column = COLUMNS.iter().find(|(known, ..)| *known == head);
-        column.map_or(f64::NAN, |column| self.median(shop, column))
+        self.median(shop, column.expect("a column has this head"))
     }
 
     fn median(&self, shop: Shop, (_, _, of, value): &Column) -> f64 {
