@@ -176,43 +176,33 @@ struct Bench<'s> {
 }
 
 impl Bench<'_> {
-    /// Has all shops take turns, and returns a table for each phase.
+    /// Opens all shops one after another, and returns a table for each phase.
     async fn compare(&self, setting: &Setting) -> Result<Vec<(Phase, Table)>> {
-        let tables = self.sales.phases().iter();
-        let mut tables: Vec<_> = tables.map(|phase| (*phase, Table::default())).collect();
-        for round in 0..self.sales.rounds {
-            for shop in self.sales.shops(setting) {
-                let mut open = Open::start(shop, &self.folder, &self.bridge, setting)?;
-                for (phase, table) in &mut tables {
-                    let seed = self.seed.wrapping_add(round);
-                    let sample = self.hold(&mut open, *phase, setting, seed).await?;
-                    let (name, per_second) = (shop.name(), sample.per_second);
-                    eprintln!("  {name:12} {per_second:6.0} orders/s {phase}");
-                    // Peers may lose orders with their locks. We may not.
-                    let is_right = sample.wrong == 0.0 || shop != Shop::Edgelock;
-                    ensure!(is_right, "{} orders went wrong", sample.wrong);
-                    table.add(shop, sample);
-                }
-            }
-        }
-        Ok(tables)
-    }
-
-    async fn hold(
-        &self,
-        open: &mut Open,
-        phase: Phase,
-        setting: &Setting,
-        seed: u64,
-    ) -> Result<Sample> {
         let sale = Visit {
             name: "sale",
             crowd: setting.crowd,
             orders: self.sales.orders,
             window: WINDOW,
         };
-        open.hold(&WARM_UP, phase, seed).await?;
-        let (seen, spent) = open.hold(&sale, phase, seed).await?;
-        Ok(Sample::of(seen, spent, setting.round_trip_ms))
+        let tables = self.sales.phases().iter();
+        let mut tables: Vec<_> = tables.map(|phase| (*phase, Table::default())).collect();
+        for round in 0..self.sales.rounds {
+            let seed = self.seed.wrapping_add(round);
+            for shop in self.sales.shops(setting) {
+                let mut open = Open::start(shop, &self.folder, &self.bridge, setting)?;
+                for (phase, table) in &mut tables {
+                    open.hold(&WARM_UP, *phase, seed).await?;
+                    let (seen, spent) = open.hold(&sale, *phase, seed).await?;
+                    // Peers may lose orders with their locks. We may not.
+                    let is_right = seen.wrong == 0 || shop != Shop::Edgelock;
+                    ensure!(is_right, "{} orders went wrong", seen.wrong);
+                    let sample = Sample::of(seen, spent, setting.round_trip_ms);
+                    let (name, per_second) = (shop.name(), sample.per_second);
+                    eprintln!("  {name:12} {per_second:6.0} orders/s {phase}");
+                    table.add(shop, sample);
+                }
+            }
+        }
+        Ok(tables)
     }
 }

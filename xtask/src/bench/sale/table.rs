@@ -21,7 +21,7 @@ pub(super) struct Sample {
     cpu_us: [f64; 3],
     gave_up: f64,
     broken: f64,
-    pub(super) wrong: f64,
+    wrong: f64,
 }
 
 impl Sample {
