@@ -6,6 +6,7 @@ pub(crate) mod ledger;
 pub(crate) mod load;
 mod one_by_one;
 pub(crate) mod orders;
+mod violence;
 
 use std::panic;
 use std::path::PathBuf;
@@ -21,7 +22,8 @@ use xtask::stack::{self, Bridge, LongWay, Worker, WorkerConfig};
 use xtask::worker_build;
 
 use self::ledger::RedisProbe;
-use self::load::{Figures, Load};
+use self::load::{Figures, Load, percentile};
+use self::violence::Violence;
 use crate::{interrupt, limits};
 
 /// More than one turn can sell, so that faults meet a sale that is not over.
@@ -148,7 +150,11 @@ impl Demo {
             ProgressStyle::with_template("  {bar:40} {pos}/{len} orders  {elapsed}  {msg}")?;
         let bar = ProgressBar::new(ORDERS as u64).with_style(style);
         let start = Instant::now();
+        let mut sold_out = None;
         let figures = load.send(orders::mixed(sku, ORDERS), AT_ONCE, |figures| {
+            if figures.others.contains_key("sold_out") {
+                sold_out.get_or_insert_with(|| (figures.latencies.len(), start.elapsed()));
+            }
             bar.set_position(figures.answered);
             bar.set_message(format!("{} units sold", figures.units));
             match &mut violence {
@@ -165,6 +171,11 @@ impl Demo {
         let requests = self.probe.scripts()? - before;
         let ledger = self.probe.ledger(sku, &figures.sold)?;
         println!("{ledger}");
+        if let Some((count, lasted)) = sold_out {
+            let (before, after) = figures.latencies.split_at(count);
+            print_speed("while stock lasted", before, lasted);
+            print_speed("sold out", after, took - lasted);
+        }
         print_figures(&figures, took);
         print_requests(requests, figures.answered as f64);
         if !figures.wrong.is_empty() {
@@ -225,61 +236,9 @@ pub(crate) fn sale() -> Result<Value> {
     Ok(json!({ "stock": STOCK, "limit_per_buyer": LIMIT_PER_BUYER, "ends_at_ms": end }))
 }
 
-/// Faults in the middle of a sale. Each happens once, when so many units are sold.
-#[derive(Default)]
-struct Violence {
-    killed: bool,
-    cut: u64,
-    restarted: bool,
-}
-
-impl Violence {
-    fn go_on(
-        &mut self,
-        figures: &Figures,
-        worker: &mut Worker,
-        probe: &mut RedisProbe,
-    ) -> Result<()> {
-        if figures.units >= STOCK / 4 && !self.killed {
-            worker.kill();
-            self.killed = true;
-        }
-        if figures.units >= STOCK / 2 && self.cut == 0 {
-            self.cut = probe.cut_connections()?;
-        }
-        if figures.answered >= ORDERS as u64 / 2 && !self.restarted {
-            worker.restart()?;
-            self.restarted = true;
-        }
-        Ok(())
-    }
-
-    fn report(&self) -> Result<()> {
-        ensure!(
-            self.killed && self.cut > 0 && self.restarted,
-            "the sale was over before anything went wrong in it"
-        );
-        println!(
-            "  a Worker was killed and came back; connections to Redis cut: {}",
-            self.cut
-        );
-        Ok(())
-    }
-}
-
 /// Prints what the customers saw.
 pub(crate) fn print_figures(figures: &Figures, took: Duration) {
-    let milliseconds = |share| figures.percentile(share).as_secs_f64() * 1000.0;
-    let orders = figures.answered as f64;
-    println!(
-        "  orders per second     {:>8.0}",
-        orders / took.as_secs_f64()
-    );
-    println!(
-        "  latency p50, p99      {:>8.1} ms, {:.1} ms, from the first try to the last word",
-        milliseconds(0.5),
-        milliseconds(0.99)
-    );
+    print_speed("in all", &figures.latencies, took);
     println!(
         "  told to come back     {:>8} times, disconnected {} times",
         figures.told_to_wait, figures.disconnected
@@ -292,6 +251,15 @@ pub(crate) fn print_figures(figures: &Figures, took: Duration) {
     for wrong in figures.wrong.iter().take(5) {
         println!("  WRONG: {wrong}");
     }
+}
+
+/// Prints how fast orders were answered, from the first try to the last word.
+fn print_speed(when: &str, latencies: &[Duration], took: Duration) {
+    let mut sorted: Vec<_> = latencies.iter().map(Duration::as_secs_f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    let [p50, p99] = [0.5, 0.99].map(|part| 1_000.0 * percentile(&sorted, part));
+    let per_second = sorted.len() as f64 / took.as_secs_f64();
+    println!("  {when:20}  {per_second:>8.0} orders per second, p50 {p50:.1} ms, p99 {p99:.1} ms");
 }
 
 fn print_requests(requests: u64, orders: f64) {

@@ -148,7 +148,7 @@ enum Benchmark {
     /// for, beside the peers of that kind
     Kinds(bench::kinds::Kinds),
     /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take
-    /// instead
+    /// instead, while stock lasts and sold out
     Sale(bench::sale::Sales),
     /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
     Js,

@@ -1,4 +1,4 @@
-// The flash sale as a Durable Object. The Workers reach its process at `OBJECT_URL`.
+// The flash sale as a Durable Object. The Workers reach its process at `EDGELOCK_BRIDGE_URL`.
 import { DurableObject } from "cloudflare:workers";
 import { refusal, shop } from "./shop.js";
 
@@ -26,7 +26,7 @@ export class Sale extends DurableObject {
 
 const front = shop(async (env, sku, order) => {
   const body = JSON.stringify(order);
-  const response = await fetch(`${env.OBJECT_URL}/objects/${sku}`, { method: "POST", body });
+  const response = await fetch(`${env.EDGELOCK_BRIDGE_URL}/objects/${sku}`, { method: "POST", body });
   return [response.status, await response.json()];
 });
 

@@ -57,22 +57,26 @@ impl RedisProbe {
 
     /// How many scripts Redis got so far. The bridge sends one for each request of an order.
     pub(crate) fn scripts(&mut self) -> Result<u64> {
+        self.calls(|name| name == "eval" || name == "evalsha")
+    }
+
+    /// How many commands Redis executed so far, those inside of scripts among them, and without the
+    /// `PING` of the bridge. The bridge asks for the time only around scripts that it does not know
+    /// yet.
+    pub(crate) fn commands(&mut self) -> Result<u64> {
+        self.calls(|name| name != "ping" && name != "info")
+    }
+
+    fn calls(&mut self, counts: impl Fn(&str) -> bool) -> Result<u64> {
         let statistics: String = redis::cmd("INFO")
             .arg("commandstats")
             .query(&mut self.redis)?;
         let calls = |line: &str| {
-            line.split_once("calls=")?
-                .1
-                .split_once(',')?
-                .0
-                .parse::<u64>()
-                .ok()
+            let (name, calls) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            let calls = calls.split_once(',')?.0.parse::<u64>().ok()?;
+            counts(name).then_some(calls)
         };
-        let scripts = ["cmdstat_eval:", "cmdstat_evalsha:"];
-        let lines = statistics
-            .lines()
-            .filter(|line| scripts.iter().any(|script| line.starts_with(script)));
-        Ok(lines.filter_map(calls).sum())
+        Ok(statistics.lines().filter_map(calls).sum())
     }
 
     /// Cuts every connection of Redis but this one. Returns how many there were.

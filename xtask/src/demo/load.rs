@@ -205,17 +205,6 @@ async fn ask(request: RequestBuilder) -> reqwest::Result<Reply> {
 }
 
 impl Figures {
-    /// The latency that this share of the orders did not exceed.
-    pub(crate) fn percentile(&self, share: f64) -> Duration {
-        let mut sorted = self.latencies.clone();
-        sorted.sort_unstable();
-        let index = (sorted.len() as f64 * share) as usize;
-        sorted
-            .get(index.min(sorted.len().saturating_sub(1)))
-            .copied()
-            .unwrap_or_default()
-    }
-
     /// Adds the figures of another sale.
     pub(crate) fn add_all(&mut self, other: Self) {
         self.answered += other.answered;
@@ -271,4 +260,24 @@ impl Figures {
 fn code(body: &str) -> String {
     let problem: Value = serde_json::from_str(body).unwrap_or_default();
     problem["code"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The smallest value that at least this `part` of all do not exceed.
+pub(crate) fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let rank = (sorted.len() as f64 * part).ceil() as usize;
+    let value = sorted.get(rank.saturating_sub(1));
+    value.copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(percentile(&values, 0.5), 50.0);
+        assert_eq!(percentile(&values, 0.99), 99.0);
+        assert_eq!(percentile(&values[..1], 0.99), 1.0);
+    }
 }

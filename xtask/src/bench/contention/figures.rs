@@ -5,6 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::demo::load::percentile;
+
 pub(super) struct Figures {
     pub(super) per_second: f64,
     pub(super) requests: f64,
@@ -60,12 +62,6 @@ fn numbers(counted: &Value, name: &str) -> Result<Vec<f64>> {
     Ok(counts.iter().filter_map(Value::as_f64).collect())
 }
 
-/// The smallest value that at least this `part` of all do not exceed.
-fn percentile(sorted: &[f64], part: f64) -> f64 {
-    let rank = (sorted.len() as f64 * part).ceil() as usize;
-    sorted[rank.clamp(1, sorted.len()) - 1]
-}
-
 /// Jain's fairness index: 1 if all have the same, one over their number if one has everything.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
@@ -76,14 +72,6 @@ fn jain(shares: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_are_values_that_occurred() {
-        let values: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!(percentile(&values, 0.5), 50.0);
-        assert_eq!(percentile(&values, 0.99), 99.0);
-        assert_eq!(percentile(&values[..1], 0.99), 1.0);
-    }
 
     #[test]
     fn fairness_is_one_for_equals_and_least_for_a_monopoly() {

@@ -1,192 +1,188 @@
 //! What is compared: the same sale, each time sold in another way.
 
-use std::net::SocketAddr;
+use std::array;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
 use xtask::stack::{Bridge, LongWay, Worker, WorkerConfig};
 use xtask::worker_build;
 use xtask::{paths, programs};
 
-use super::super::redis_id;
+use super::super::{cpu_ns, redis_id};
+use super::crowd::{Seen, Visit};
+use super::{Phase, Setting};
+use crate::demo::{self, ledger::RedisProbe};
 
 /// How a sale is sold.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum Shop {
-    /// The project's Worker.
-    Edgelock,
-    /// `@upstash/lock`, tried again so often.
-    Lock { attempts: u32, delay_ms: u64 },
-    /// An order is a Lua script, and a request.
+    /// Answers each order with a constant
+    Constant,
+    /// An order is a Lua script, and a request
     Script,
-    /// The same script, with all orders of the moment in one request.
+    /// The same script, with all orders of a moment in one request
     Gathered,
-    /// A Durable Object.
+    /// A Durable Object
     Object,
+    /// @upstash/lock, tried each 25 ms, which served it best
+    Lock,
+    /// @upstash/lock, tried three times by default
+    LockDefault,
+    /// The project's Worker
+    Edgelock,
 }
 
 impl Shop {
     pub(super) fn name(self) -> String {
-        match self {
-            Self::Edgelock => "edgelock".to_owned(),
-            Self::Lock { delay_ms, .. } => format!("@upstash/lock, {delay_ms} ms"),
-            Self::Script => "one script".to_owned(),
-            Self::Gathered => "gathered script".to_owned(),
-            Self::Object => "Durable Object".to_owned(),
-        }
-    }
-
-    const fn script(self) -> Option<&'static str> {
-        match self {
-            Self::Edgelock => None,
-            Self::Lock { .. } => Some("lock"),
-            Self::Script => Some("script"),
-            Self::Gathered => Some("gathered"),
-            Self::Object => Some("object"),
-        }
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
 /// Bundles the Workers that are not the project's own, and returns their folder.
 pub(super) fn bundle() -> Result<PathBuf> {
     let folder = paths::target().join("bench/sale");
-    for script in ["lock", "script", "gathered", "object"] {
-        let out = folder.join(script).join("index.js");
-        programs::run(
-            Command::new(paths::npm_bin("esbuild"))
-                .arg(format!("xtask/bench/sale/{script}.js"))
-                .current_dir(paths::root())
-                .args(["--bundle", "--format=esm", "--log-level=warning"])
-                .args(["--platform=browser", "--conditions=workerd"])
-                .arg("--external:cloudflare:workers")
-                .arg("--alias:@upstash/redis=@upstash/redis/cloudflare")
-                .arg(format!("--outfile={}", out.display())),
-        )?;
-    }
+    let scripts = ["constant", "script", "gathered", "object", "lock"];
+    programs::run(
+        Command::new(paths::npm_bin("esbuild"))
+            .args(scripts.map(|script| format!("xtask/bench/sale/{script}.js")))
+            .current_dir(paths::root())
+            .args(["--bundle", "--format=esm", "--log-level=warning"])
+            .args(["--platform=browser", "--conditions=workerd"])
+            .arg("--external:cloudflare:workers")
+            .arg("--alias:@upstash/redis=@upstash/redis/cloudflare")
+            .arg("--entry-names=[name]/index")
+            .arg(format!("--outdir={}", folder.display())),
+    )?;
     Ok(folder)
 }
 
-/// An open shop: two Workers, and the stock at a distance.
+/// An open shop: Workers, and the stock at a distance.
 pub(super) struct Open {
     // In this order, so that the Workers end before the servers that they use.
-    workers: [Worker; 2],
+    workers: Vec<Worker>,
     way: LongWay,
-    stock: Stock,
-}
-
-/// Where the stock is kept.
-enum Stock {
-    Redis(Box<Bridge>),
-    Object(Box<Worker>),
+    /// What keeps the stock of a Durable Object.
+    object: Option<Worker>,
+    probe: RedisProbe,
+    /// Whose CPU time counts: the Workers, the bridge or the Durable Object, and Redis.
+    processes: [Vec<u32>; 3],
+    bridge: Bridge,
+    has_ledger: bool,
 }
 
 impl Open {
-    /// Starts all that `shop` needs, at a distance of `round_trip`, with bundles from `folder`.
+    /// Starts all that `shop` needs, with bundles from `folder`.
     pub(super) fn start(
         shop: Shop,
         folder: &Path,
         bridge: &Path,
-        round_trip: Duration,
+        setting: &Setting,
     ) -> Result<Self> {
-        let bare = |script| WorkerConfig::bare(folder.join(script));
-        if shop == Shop::Object {
-            let object = Worker::start(&bare("object").object("Sale"))?;
-            let way = LongWay::to(&object.url(), round_trip)?;
-            let config = bare("object").bind("OBJECT_URL", way.url());
-            return Ok(Self {
-                workers: [Worker::start(&config)?, Worker::start(&config)?],
-                way,
-                stock: Stock::Object(Box::new(object)),
-            });
-        }
         let bridge = Bridge::options().binary(bridge).start()?;
-        let way = LongWay::to(bridge.url(), round_trip)?;
-        let config = match shop.script() {
-            Some(script) => bare(script),
-            None => WorkerConfig::new(worker_build::deployed()?, &bridge),
+        let [build, attempts, delay_ms] = match shop {
+            Shop::LockDefault => ["lock", "3", "100"].map(str::to_owned),
+            shop => [shop.name(), "200".to_owned(), "25".to_owned()],
         };
-        let config = config
+        let build = match shop {
+            Shop::Edgelock => worker_build::deployed()?,
+            _ => folder.join(build),
+        };
+        let object = (shop == Shop::Object)
+            .then(|| Worker::start(&WorkerConfig::bare(&build).object("Sale")))
+            .transpose()?;
+        let far = object
+            .as_ref()
+            .map_or_else(|| bridge.url().to_owned(), Worker::url);
+        let way = LongWay::to(&far, Duration::from_millis(setting.round_trip_ms))?;
+        let config = WorkerConfig::new(build, &bridge)
             .bind("EDGELOCK_BRIDGE_URL", way.url())
-            .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
+            .bind("ATTEMPTS", attempts)
+            .bind("DELAY_MS", delay_ms);
         let config = match shop {
-            Shop::Lock { attempts, delay_ms } => config
-                .bind("ATTEMPTS", attempts.to_string())
-                .bind("DELAY_MS", delay_ms.to_string()),
+            Shop::Object => config.object("Sale"),
             _ => config,
         };
+        let start = |_| Worker::start(&config);
+        let workers: Vec<_> = (0..setting.isolates).map(start).collect::<Result<_>>()?;
         Ok(Self {
-            workers: [Worker::start(&config)?, Worker::start(&config)?],
+            processes: [
+                workers.iter().map(Worker::id).collect(),
+                vec![object.as_ref().map_or_else(|| bridge.id(), Worker::id)],
+                vec![redis_id(&bridge)?],
+            ],
+            workers,
             way,
-            stock: Stock::Redis(Box::new(bridge)),
+            object,
+            probe: RedisProbe::open(bridge.redis_socket())?,
+            bridge,
+            has_ledger: !matches!(shop, Shop::Object | Shop::Constant),
         })
     }
 
-    /// Puts `units` of `sku` on sale, for a day and one to a buyer.
-    pub(super) async fn stock(&self, sku: &str, units: u64, ends_at_ms: u64) -> Result<()> {
-        match &self.stock {
-            Stock::Redis(bridge) => {
-                let terms = [
-                    ("stock", units),
-                    ("remaining", units),
-                    ("limit_per_buyer", 1),
-                    ("ends_at_ms", ends_at_ms),
-                ];
-                let mut redis = bridge.redis().get_connection()?;
-                redis::cmd("HSET")
-                    .arg(format!("sale:{{{sku}}}"))
-                    .arg(&terms)
-                    .exec(&mut redis)?;
-            }
-            Stock::Object(object) => {
-                let sale =
-                    json!({ "stock": units, "limit_per_buyer": 1, "ends_at_ms": ends_at_ms });
-                let put = reqwest::Client::new().put(format!("{}/objects/{sku}", object.url()));
-                let answer = put.body(sale.to_string()).send().await?;
-                ensure!(answer.status().is_success(), "no sale: {}", answer.status());
+    /// Holds a sale of its own. Returns what the customers saw, and what was spent: requests that
+    /// have left the Workers, commands of Redis, and nanoseconds of CPU of the Workers, the bridge
+    /// and Redis.
+    pub(super) async fn hold(
+        &mut self,
+        visit: &Visit,
+        phase: Phase,
+        seed: u64,
+    ) -> Result<(Seen, [u64; 5])> {
+        let (sku, units) = match phase {
+            Phase::StockLasts => (visit.name.to_owned(), visit.orders),
+            Phase::SoldOut => (format!("{}-sold-out", visit.name), 0),
+        };
+        self.stock(&sku, units).await?;
+        let before = self.spent()?;
+        let mut seen = visit.make(self.workers(), &sku, phase, seed).await?;
+        let after = self.spent()?;
+        if self.has_ledger {
+            let ledger = self.probe.ledger(&sku, &seen.told)?;
+            if !ledger.is_consistent() {
+                eprintln!("{ledger}");
+                seen.wrong += 1;
             }
         }
-        Ok(())
+        let spent = array::from_fn(|at| after[at].saturating_sub(before[at]));
+        Ok((seen, spent))
     }
 
-    pub(super) fn workers(&self) -> Result<Vec<SocketAddr>> {
-        let address = |worker: &Worker| {
-            let url = worker.url();
-            let address = url.strip_prefix("http://").context("an address")?;
-            Ok(address.parse()?)
-        };
+    /// Puts so many units on sale, one to a buyer.
+    async fn stock(&mut self, sku: &str, units: u64) -> Result<()> {
+        let mut sale = demo::sale()?;
+        (sale["stock"], sale["remaining"], sale["limit_per_buyer"]) =
+            (units.into(), units.into(), 1.into());
+        if let Some(object) = &self.object {
+            let put = reqwest::Client::new().put(format!("{}/objects/{sku}", object.url()));
+            let answer = put.body(sale.to_string()).send().await?;
+            ensure!(answer.status().is_success(), "no sale: {}", answer.status());
+            return Ok(());
+        }
+        let mut write = redis::cmd("HSET");
+        write.arg(format!("sale:{{{sku}}}"));
+        for (field, value) in sale.as_object().into_iter().flatten() {
+            write.arg(field).arg(value.to_string());
+        }
+        Ok(write.exec(&mut self.bridge.redis().get_connection()?)?)
+    }
+
+    fn workers(&self) -> Vec<SocketAddr> {
+        let address = |worker: &Worker| (Ipv4Addr::LOCALHOST, worker.port()).into();
         self.workers.iter().map(address).collect()
     }
 
-    /// How many requests have left the Workers.
-    pub(super) fn requests(&self) -> u64 {
-        self.way.requests()
-    }
-
-    /// The processes whose CPU time counts: the Workers, and what keeps the stock.
-    pub(super) fn processes(&self) -> Result<Vec<(Role, u32)>> {
-        let mut processes: Vec<_> = self
-            .workers
-            .iter()
-            .map(|worker| (Role::Worker, worker.id()))
-            .collect();
-        match &self.stock {
-            Stock::Redis(bridge) => processes.extend([
-                (Role::Bridge, bridge.id()),
-                (Role::Redis, redis_id(bridge)?),
-            ]),
-            Stock::Object(object) => processes.push((Role::Bridge, object.id())),
+    fn spent(&mut self) -> Result<[u64; 5]> {
+        let mut spent = [self.way.requests(), self.probe.commands()?, 0, 0, 0];
+        for (sum, ids) in spent[2..].iter_mut().zip(&self.processes) {
+            for id in ids {
+                *sum += cpu_ns(*id)?;
+            }
         }
-        Ok(processes)
+        Ok(spent)
     }
-}
-
-/// What a process does in a sale. The process of a Durable Object counts as the bridge.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Worker,
-    Bridge,
-    Redis,
 }

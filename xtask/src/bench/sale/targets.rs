@@ -1,157 +1,58 @@
-//! The targets at a distance of 20 ms, and whether they are reached.
-
-use std::time::Duration;
+//! The targets of shared turns, and whether they are reached.
 
 use super::shops::Shop;
-use super::{Cell, percentile_ms};
-use crate::bench::target::{Bound, Target};
+use super::table::Table;
+use crate::bench::target::Bound::{self, AtLeast, AtMost};
+use crate::bench::target::Target;
 
-const ROUND_TRIP_MS: u64 = 20;
+const ALONE: &str = "1 customer, 1 isolate, 20 ms, while stock lasts";
+const IN_TURN: &str = "1 customer, 2 isolates, 20 ms, while stock lasts";
+const FEW: &str = "64 customers, 2 isolates, 20 ms, while stock lasts";
+const MANY: &str = "512 customers, 2 isolates, 20 ms, while stock lasts";
+const MOST: &str = "4096 customers, 2 isolates, 20 ms, while stock lasts";
+const CALM: &str = "500 orders/s at random, 2 isolates, 20 ms, while stock lasts";
+const RUSH: &str = "2000 orders/s at random, 2 isolates, 20 ms, while stock lasts";
 
-/// The targets for which the measurements exist.
-pub(super) fn all(cells: &[Cell]) -> Vec<Target> {
-    let mut targets = Vec::new();
-    let ours = |customers, round_trip_ms| {
-        cells.iter().find(move |cell| {
-            cell.shop == Shop::Edgelock
-                && (cell.customers, cell.round_trip_ms) == (customers, round_trip_ms)
-        })
-    };
-    let beside = |ours: &Cell, is_shop: fn(Shop) -> bool| {
-        let cells = cells.iter().filter(|cell| {
-            is_shop(cell.shop)
-                && (cell.customers, cell.round_trip_ms, cell.units)
-                    == (ours.customers, ours.round_trip_ms, ours.units)
-        });
-        let best = cells.map(Cell::per_second).fold(f64::NAN, f64::max);
-        ours.per_second() / best
-    };
-    let is_script = |shop| shop == Shop::Script;
-    let is_gathered = |shop| shop == Shop::Gathered;
-    let is_lock = |shop| matches!(shop, Shop::Lock { .. });
-    let mut add = |who, what, figure: f64, bound| {
-        if figure.is_finite() {
-            targets.push(Target {
-                who,
-                what,
-                figure,
-                bound,
-            });
-        }
-    };
-    if let Some(cell) = ours(64, ROUND_TRIP_MS) {
-        let who = "64 customers";
-        let rounds = |times: &[Duration], share| percentile_ms(times, share) / ROUND_TRIP_MS as f64;
-        let seen = &cell.figures.seen;
-        add(
-            who,
-            "orders/s, to one script",
-            beside(cell, is_script),
-            Bound::AtLeast(1.3),
-        );
-        add(
-            who,
-            "orders/s, to @upstash/lock",
-            beside(cell, is_lock),
-            Bound::AtLeast(35.0),
-        );
-        add(
-            who,
-            "orders/s, to the gathered",
-            beside(cell, is_gathered),
-            Bound::AtLeast(0.7),
-        );
-        add(
-            who,
-            "refused p50, round trips",
-            rounds(&seen.refused, 0.5),
-            Bound::AtMost(2.5),
-        );
-        add(
-            who,
-            "refused p99, round trips",
-            rounds(&seen.refused, 0.99),
-            Bound::AtMost(8.0),
-        );
-        add(
-            who,
-            "sold p99, round trips",
-            rounds(&seen.sold, 0.99),
-            Bound::AtMost(10.0),
-        );
-        add(
-            who,
-            "requests per order",
-            cell.requests_per_order(),
-            Bound::AtMost(0.12),
-        );
-    }
-    if let Some(cell) = ours(512, ROUND_TRIP_MS) {
-        let who = "512 customers";
-        add(
-            who,
-            "orders/s, to one script",
-            beside(cell, is_script),
-            Bound::AtLeast(2.5),
-        );
-        add(
-            who,
-            "orders/s, to the gathered",
-            beside(cell, is_gathered),
-            Bound::AtLeast(0.7),
-        );
-        add(
-            who,
-            "gave up",
-            cell.figures.seen.gave_up as f64,
-            Bound::AtMost(0.0),
-        );
-        add(
-            who,
-            "requests per order",
-            cell.requests_per_order(),
-            Bound::AtMost(0.03),
-        );
-        add(who, "orders/s", cell.per_second(), Bound::AtLeast(1_000.0));
-        if let Some(more) = ours(4_096, ROUND_TRIP_MS) {
-            let who = "4,096 customers";
-            let ratio = more.per_second() / cell.per_second();
-            add(
-                who,
-                "orders/s, to 512 customers",
-                ratio,
-                Bound::AtLeast(1.0),
-            );
-            add(
-                who,
-                "gave up",
-                more.figures.seen.gave_up as f64,
-                Bound::AtMost(0.0),
-            );
-        }
-        if let (Some(near), Some(far)) = (ours(512, 0), ours(512, 100)) {
-            let [near, far] = [near, far].map(|cell| cell.cpu_us_per_order().iter().sum::<f64>());
-            add(
-                "0 to 100 ms",
-                "CPU of an order",
-                far / near,
-                Bound::AtMost(1.2),
-            );
+/// The title of a table, the head of a column, and the bound of its figure.
+const TARGETS: [(&str, &str, Bound); 25] = [
+    (ALONE, "requests", AtMost(1.0)),
+    (ALONE, "p50 trips", AtMost(1.5)),
+    (IN_TURN, "requests", AtMost(2.0)),
+    (IN_TURN, "p50 trips", AtMost(2.5)),
+    (FEW, "of script", AtLeast(0.45)),
+    (FEW, "of gathered", AtLeast(0.9)),
+    (FEW, "p50 trips", AtMost(2.5)),
+    (FEW, "p99 trips", AtMost(5.0)),
+    (FEW, "Worker µs", AtMost(220.0)),
+    (FEW, "requests", AtMost(0.1)),
+    (MANY, "of script", AtLeast(1.0)),
+    (MANY, "of gathered", AtLeast(0.6)),
+    (MANY, "p50 trips", AtMost(4.0)),
+    (MANY, "p99 trips", AtMost(8.0)),
+    (MANY, "Worker µs", AtMost(150.0)),
+    (MANY, "requests", AtMost(0.02)),
+    (MANY, "commands of script", AtMost(0.7)),
+    (MOST, "of script", AtLeast(3.5)),
+    (MOST, "of gathered", AtLeast(0.5)),
+    (MOST, "Worker µs", AtMost(150.0)),
+    (MOST, "requests", AtMost(0.01)),
+    (CALM, "p50 trips", AtMost(2.0)),
+    (CALM, "p99 trips", AtMost(5.0)),
+    (RUSH, "p50 trips", AtMost(3.0)),
+    (RUSH, "p99 trips", AtMost(8.0)),
+];
+
+/// Prints those for which the table with this title has the figures.
+pub(super) fn print(title: &str, table: &Table) {
+    for &(_, what, bound) in TARGETS.iter().filter(|(known, ..)| *known == title) {
+        let target = Target {
+            who: "edgelock",
+            what,
+            figure: table.figure(Shop::Edgelock, what),
+            bound,
+        };
+        if !target.figure.is_nan() {
+            println!("{target}");
         }
     }
-    let oversold: u64 = cells
-        .iter()
-        .filter(|cell| cell.shop == Shop::Edgelock)
-        .map(|cell| {
-            let seen = &cell.figures.seen;
-            cell.oversold() + seen.twice + seen.wrong + seen.broken
-        })
-        .sum();
-    add(
-        "all sales",
-        "oversold, twice, wrong, broken",
-        oversold as f64,
-        Bound::AtMost(0.0),
-    );
-    targets
 }
