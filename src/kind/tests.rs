@@ -102,6 +102,29 @@ fn parts() -> BTreeMap<String, Part> {
 }
 
 #[test]
+fn a_script_is_sent_in_one_line_with_short_names() {
+    let source = "-- head\n\nlocal function take(name)\n  -- why\n  \
+        return name .. 'name : ' .. 1 .. redis.call('GET', name).name - -1\nend\n";
+    let sources = [(PathBuf::new(), source.to_owned())];
+    let sent = "local function b(a)return a..'name : '..1 ..redis.call('GET',a).name- -1 end ";
+    assert_eq!(short::Names::of(&sources).shorten(source), sent);
+}
+
+#[test]
+fn names_that_mean_something_to_lua_are_given_to_nothing() {
+    let words: Vec<String> = (0..3_000).map(|number| format!("word{number}")).collect();
+    let source = format!("local {} = x, y", words.join(", "));
+    let names = short::Names::of(&[(PathBuf::new(), source.clone())]);
+    let sent = names.shorten(&source);
+    let (declared, _) = sent["local ".len()..].split_once('=').unwrap();
+    let given: BTreeSet<&str> = declared.split(',').collect();
+    assert_eq!(given.len(), words.len());
+    for taken in ["do", "if", "in", "or", "x", "y", "end", "for"] {
+        assert!(!given.contains(taken), "{taken}");
+    }
+}
+
+#[test]
 fn every_row_is_in_the_list() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
     let files = fs::read_dir(folder).expect("a folder");

@@ -90,6 +90,11 @@ pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
     (text.replace(part, &by), text.matches(part).count())
 }
 
+/// Whether `part` is in the `text` of a script.
+pub(crate) fn has(text: &str, part: &str) -> bool {
+    replaced(text, part, "").1 > 0
+}
+
 pub(crate) fn script_of(text: &str) -> Option<Script> {
     thread_local! {
         static KNOWN: RefCell<HashMap<String, Option<Script>>> = RefCell::default();

@@ -8,7 +8,7 @@ use crate::lua::{Redis, few};
 use crate::paced;
 use crate::quorum;
 use crate::rng::Rng;
-use crate::script::{Script, script_of};
+use crate::script::{Script, has, script_of};
 use crate::trace::Trace;
 use crate::unbent;
 use crate::workload::Locks;
@@ -91,11 +91,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     if let Some((keys, args)) = paced_call(rng, script) {
         return words_of(text, keys, step, &args);
     }
-    let is_reentrant = text.contains("ENTRY");
+    let is_reentrant = has(text, "OWNER, ENTRY = ARGV[2]");
     let is_read_write = text.contains("'readers'");
-    let is_semaphore = text.contains("is_theirs");
+    let is_semaphore = has(text, "is_theirs = holders_err");
     let is_once = text.contains("'^once:'") || text.contains("'PUBLISH',KEYS[6]");
-    let is_multi = text.contains("KEYS[BEHIND]~=GONE");
+    let is_multi = has(text, "KEYS[BEHIND] ~= GONE");
     let name = match (is_reentrant, is_semaphore, is_read_write) {
         // Sometimes a name is used as another kind of lock.
         _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o"]),
