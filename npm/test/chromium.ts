@@ -42,7 +42,7 @@ try {
   console.log("test a_page_whose_policy_forbids_wasm_is_told_what_to_allow ... ok");
   strict = false;
   await page.goto(`${origin}/`);
-  passed = await page.evaluate((bridge: Bridge) => runSuites(bridge, (line) => tell(line)), { url, credential, waiters: 4 });
+  passed = await page.evaluate((bridge: Bridge) => runSuites(bridge, (line) => tell(line)), { url, credential });
 } finally {
   await browser.close();
 }

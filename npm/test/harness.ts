@@ -19,11 +19,6 @@ export interface Bridge {
    * If clients use webdis instead: the bridge is before the same Redis, and tells what is stored.
    */
   readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
-  /**
-   * How many may wait at once, each with a connection that listens. Browsers open six to one
-   * address.
-   */
-  readonly waiters?: number;
 }
 
 const LIMIT_MS = 60_000;

@@ -75,11 +75,30 @@ export class Exchange {
   }
 }
 
-// A streamed response: `hear` is called with each piece of its body as it comes.
+// A browser opens six connections to a host over HTTP/1.1. Streams leave half of them to requests:
+// whoever listens waits for somebody who must be able to answer.
+const MOST_OF_A_PAGE = 3;
+let open = 0;
+
+// A streamed response: `hear` is called with each piece of its body as it comes. In a page, more
+// than a few at a time get a 503.
 export class Stream extends Exchange {
   constructor(send, url, headers, body, timeoutMs, hear, done) {
     super(send, url, headers, body || undefined, 0, timeoutMs, done);
     this.hear = hear;
+  }
+
+  async run(...request) {
+    if (typeof document !== "undefined" && open >= MOST_OF_A_PAGE) {
+      await undefined;
+      return this.end(ANSWERED, 503, undefined, "");
+    }
+    open += 1;
+    try {
+      return await super.run(...request);
+    } finally {
+      open -= 1;
+    }
   }
 
   // Ending a stream costs as much as a request, and nobody waits for it. So the caller whose turn
