@@ -19,7 +19,7 @@ mod rights;
 mod turns;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ use redis::{Pipeline, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use self::digest::Digests;
 use crate::budget::Budget;
 use crate::bulk::Bulk;
 use crate::dial::{NoConnection, Server, of_one};
@@ -89,8 +90,7 @@ pub(crate) struct Node {
     waits: Semaphore,
     transactions: Semaphore,
     pace: Pace,
-    /// Whether scripts may go by their SHA-1.
-    takes_digests: AtomicBool,
+    digests: Mutex<Digests>,
     bulk: Bulk,
     overdue: Overdue,
     /// The shortest time, in microseconds, in which Redis answered.
@@ -119,7 +119,7 @@ impl Node {
             limits,
             transactions: Semaphore::new(TRANSACTIONS),
             pace: Pace::default(),
-            takes_digests: AtomicBool::default(),
+            digests: Mutex::default(),
             bulk: Bulk::default(),
             overdue: Overdue::default(),
             shortest_us: AtomicU64::new(u64::MAX),
@@ -144,20 +144,19 @@ impl Node {
     /// Runs the commands with those of all other clients, or with other large ones.
     async fn together(&self, commands: &Arc<Pipeline>, load: &Load) -> Result<Vec<Value>, NoReply> {
         self.quick_requests.fetch_add(1, Ordering::Relaxed);
-        let (connections, shared, _turn) = match self.bulk.expects(commands) {
+        let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
                 let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
-                (
-                    &self.large,
-                    self.large.get(|| self.dial()).await?,
-                    Some(turn),
-                )
+                (&self.large, Some(turn))
             }
-            false => {
-                let shared = self.commands.get(|| self.dial_for_all()).await?;
-                (&self.commands, shared, None)
-            }
+            false => (&self.commands, None),
         };
+        let opened = || {
+            // The server, or what it lets the bridge's user do, may be another now.
+            *self.digests() = Digests::NotKnown;
+            self.dial()
+        };
+        let shared = connections.get(opened).await?;
         let answered = self
             .ask(&shared.value, commands, load, Scripts::AreNot)
             .await;
@@ -181,8 +180,13 @@ impl Node {
         let replies = self
             .ask(&apart.value, commands, &load, Scripts::AreTimed)
             .await;
-        if replies.as_ref().is_err_and(|lost| lost.was_sent()) {
-            self.scripts.forget(&apart);
+        match &replies {
+            // Nobody pings the nodes of a cluster.
+            Ok(_) => self.learn_of_digests().await,
+            Err(lost) if lost.was_sent() => {
+                self.scripts.forget(&apart);
+            }
+            Err(_) => {}
         }
         replies
     }
@@ -266,7 +270,9 @@ impl Node {
 
     /// A connection that fails at this is dropped, and the next request opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, NoReply> {
-        self.run(&of_one("PING")).await
+        let pong = self.run(&of_one("PING")).await?;
+        self.learn_of_digests().await;
+        Ok(pong)
     }
 
     async fn within_time<'a>(

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 const KEYWORDS: &str = "and break do else elseif end false for function if in local nil not or \
                         repeat return then true until while";
-const GLOBALS: &str = "ARGV KEYS ipairs math next pairs pcall redis select string table tonumber \
-                       tostring type unpack";
+/// Names of Lua's own, and of fields that scripts write.
+const GLOBALS: &str = "ARGV KEYS err ipairs math next ok pairs pcall redis select string table \
+                       tonumber tostring type unpack";
 
 /// Each declared name, and the one that stands for it.
 pub(crate) struct Names(BTreeMap<String, String>);
@@ -84,7 +85,7 @@ fn shortest() -> impl Iterator<Item = String> {
         .chain(letters().flat_map(move |first| letters().map(move |next| first.clone() + &next)))
 }
 
-/// Words, numbers, texts in quotes, and operators.
+/// Words, whole numbers, texts in single quotes, and operators. The scripts have no others.
 fn tokens(source: &str) -> Vec<&str> {
     let (mut found, mut rest) = (Vec::new(), source.trim_start());
     while let Some(first) = rest.chars().next() {
@@ -98,6 +99,7 @@ fn tokens(source: &str) -> Vec<&str> {
             ('\'', _) => rest[1..].find('\'').expect("a text ends") + 2,
             ('0'..='9', _) => behind(|char| char.is_ascii_digit()),
             _ if is_word(first) => behind(is_word),
+            ('"' | '\\', _) => panic!("a text is in single quotes, and has no escapes"),
             _ => first.len_utf8(),
         };
         let (token, behind) = rest.split_at(len);

@@ -8,6 +8,7 @@ use edgelock::{BadResponse, Bridge, Client, Error};
 use tokio::time::sleep;
 
 use crate::support::faulty::{Asked, json, serve};
+use crate::support::watched::abandons;
 use crate::support::{Http, Tokio, client, eventually, ms, run};
 
 pub(crate) const EXECUTED_PERHAPS: bool = true;
@@ -25,7 +26,7 @@ pub(crate) async fn acquire_at(status: u16, body: &'static str) -> Result<u64, E
 
 async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Result<u64, Error> {
     let url = serve(move |asked| {
-        let abandoned = asked.body.contains("GONE_MS");
+        let abandoned = abandons(&asked.body);
         let bytes = if abandoned {
             Some(respond(&asked, 200, r#"{"result":[0,"NONCE"]}"#))
         } else {
@@ -675,7 +676,7 @@ fn behind_ten_thousand_waiters_nobody_waits() {
         let left = Rc::new(Cell::new(false));
         let noted = left.clone();
         let url = serve(move |asked| {
-            let leaves = asked.body.contains("GONE_MS");
+            let leaves = abandons(&asked.body);
             noted.set(noted.get() || leaves);
             let body = match leaves {
                 true => r#"{"result":[0,"NONCE"]}"#,

@@ -9,7 +9,7 @@ use xtask::stack::{self, RedisServer};
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::kinds::Kind;
-use crate::support::watched::watch;
+use crate::support::watched::{abandons, watch};
 use crate::support::{Http, TestLock, Tokio, client, client_of, code, eventually, ms, run};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -331,9 +331,7 @@ fn every_answer_to_a_wait_has_its_outcome() {
         for (status, body, code, is_outcome_unknown) in table {
             let shown = body.clone();
             let url = serve(move |asked| {
-                assert!(
-                    asked.head.starts_with("POST /pipeline ") || asked.body.contains("GONE_MS")
-                );
+                assert!(asked.head.starts_with("POST /pipeline ") || abandons(&asked.body));
                 let body = body.replace("NONCE", &asked.nonce());
                 std::future::ready(Some(json(status, &body)))
             })

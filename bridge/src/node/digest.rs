@@ -2,20 +2,33 @@
 //!
 //! Redis hashes the whole text of a script in each `EVAL`, which is half of what a script of a lock
 //! costs it. A script that is known to be quick has run on this server. So it goes as `EVALSHA`,
-//! and once more as `EVAL` only if Redis has forgotten it: then nothing ran.
+//! and once more as `EVAL` only if Redis has forgotten it: then nothing ran. If its client hangs up
+//! in between, nothing runs.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
-use redis::{Pipeline, Value};
+use redis::{Pipeline, ServerError, Value};
+use tokio::time::timeout;
 
 use super::Node;
-use crate::link::Link;
+use super::reach::DIAL;
 use crate::no_reply::NoReply;
 use crate::pace::{self, Load};
+use crate::reply;
 
 /// That of no script.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
+
+/// Whether scripts may go by their SHA-1.
+#[derive(Default)]
+pub(super) enum Digests {
+    #[default]
+    NotKnown,
+    Refused,
+    /// What Redis says of a script that it does not know. A script of a client's can answer with
+    /// the same code, and then it has run.
+    Taken(String),
+}
 
 impl Node {
     /// Runs commands whose scripts are known to be quick.
@@ -24,33 +37,50 @@ impl Node {
         commands: &Arc<Pipeline>,
         load: &Load,
     ) -> Result<Vec<Value>, NoReply> {
-        let may = self.takes_digests.load(Ordering::Relaxed);
-        let Some(short) = with_digest(commands, load).filter(|_| may) else {
+        let unknown = match &*self.digests() {
+            Digests::Taken(unknown) => Some(unknown.clone()),
+            Digests::NotKnown | Digests::Refused => None,
+        };
+        let short = unknown.zip(with_digest(commands, load));
+        let Some((unknown, short)) = short else {
             return self.together(commands, load).await;
         };
         let replies = self.together(&Arc::new(short), load).await?;
-        match code(&replies) {
-            Some("NOSCRIPT") => self.together(commands, load).await,
-            // The next ones go as they are.
-            Some("NOPERM") => {
-                self.takes_digests.store(false, Ordering::Relaxed);
+        match refused(&replies) {
+            Some(refused) if reply::raw(refused) == unknown => self.together(commands, load).await,
+            Some(refused) if refused.code() == "NOPERM" => {
+                *self.digests() = Digests::NotKnown;
                 Ok(replies)
             }
             _ => Ok(replies),
         }
     }
 
-    /// A connection for the commands of all requests. Redis tells on it whether the bridge's user
-    /// may send `EVALSHA`.
-    pub(super) async fn dial_for_all(&self) -> Result<Link, NoReply> {
-        let link = self.dial().await?;
+    /// Asks what is not known of it. No command waits for that.
+    pub(super) async fn learn_of_digests(&self) {
+        if !matches!(*self.digests(), Digests::NotKnown) {
+            return;
+        }
         let mut question = Pipeline::new();
         question.cmd("EVALSHA").arg(NOBODYS).arg(0);
-        if let Ok(replies) = link.ask(Arc::new(question)).await {
-            let takes = code(&replies) == Some("NOSCRIPT");
-            self.takes_digests.store(takes, Ordering::Relaxed);
-        }
-        Ok(link)
+        let Ok(Ok(link)) = timeout(DIAL, self.spare()).await else {
+            return;
+        };
+        let Ok(Ok(replies)) = timeout(DIAL, link.ask(Arc::new(question))).await else {
+            return;
+        };
+        self.keep(link);
+        *self.digests() = match refused(&replies) {
+            Some(said) if said.code() == "NOSCRIPT" => Digests::Taken(reply::raw(said)),
+            Some(said) if matches!(said.code(), "NOPERM" | "ERR") => Digests::Refused,
+            // Not now.
+            _ => Digests::NotKnown,
+        };
+    }
+
+    /// As far as that is known.
+    pub(super) fn digests(&self) -> MutexGuard<'_, Digests> {
+        (self.digests.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,6 +93,8 @@ fn with_digest(commands: &Pipeline, load: &Load) -> Option<Pipeline> {
     if commands.len() != 1 || pace::name(command) != b"EVAL" {
         return None;
     }
+    // Without a number of keys the error names the command.
+    pace::word(command, 2)?;
     let mut short = Pipeline::new();
     short.cmd("EVALSHA").arg(digest);
     for word in pace::words(command).skip(2) {
@@ -71,10 +103,9 @@ fn with_digest(commands: &Pipeline, load: &Load) -> Option<Pipeline> {
     Some(short)
 }
 
-/// That of the error, if the one reply is one.
-fn code(replies: &[Value]) -> Option<&str> {
+fn refused(replies: &[Value]) -> Option<&ServerError> {
     match replies {
-        [Value::ServerError(refused)] => Some(refused.code()),
+        [Value::ServerError(refused)] => Some(refused),
         _ => None,
     }
 }

@@ -164,6 +164,21 @@ async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
 }
 
 #[tokio::test]
+async fn a_script_that_says_that_redis_does_not_know_it_runs_once() {
+    let bridge = Bridge::spawn().await;
+    let run = async |says: &str| {
+        let script =
+            "redis.call('INCR',KEYS[1]) if ARGV[1]=='' then return 1 end return {err=ARGV[1]}";
+        let eval = format!(r#"["EVAL","{script}",1,"k","{says}"]"#);
+        bridge.run(&eval).await
+    };
+    for says in ["", "", "NOSCRIPT of my own", "NOPERM of my own", ""] {
+        run(says).await;
+    }
+    assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"5"}"#);
+}
+
+#[tokio::test]
 async fn a_user_who_may_not_send_evalsha_may_send_eval() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
     let mut direct = connect(bridge.socket()).await;

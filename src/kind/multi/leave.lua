@@ -4,6 +4,6 @@
 -- needs     each free
 local remove_from_one = remove_waiter
 local function remove_waiter(waiter)
-  each(function() remove_from_one(waiter) end)
+  each(function() pcall(remove_from_one, waiter) end)
   free()
 end

@@ -1,4 +1,5 @@
 -- Shared: the waiter of an acquisition that is given up leaves the queue.
 --
 -- needs     remove_waiter
-remove_waiter(ARGV[3])
+-- Damage to the queue must not keep the lock from being freed.
+pcall(remove_waiter, ARGV[3])

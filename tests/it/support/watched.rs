@@ -11,6 +11,8 @@ use edgelock::{
     Task, Transport, TransportError,
 };
 
+use serde_json::Value;
+
 use super::{Http, Stack, Tokio};
 
 /// What a watched client has done so far.
@@ -131,11 +133,20 @@ impl Runtime for Watched<Tokio> {
     }
 }
 
+/// Whether a request gives an acquisition up. Only that script has three arguments.
+pub(crate) fn abandons(body: &str) -> bool {
+    let Ok(Value::Array(words)) = serde_json::from_str(body) else {
+        return false;
+    };
+    let keys = words.get(2).and_then(Value::as_str);
+    let keys = keys.and_then(|count| count.parse::<usize>().ok());
+    keys.is_some_and(|keys| words.len() == 3 + keys + 3)
+}
+
 impl Transport for Watched<Http> {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
-        // Only the script that gives up contains this word.
-        let abandons = usize::from(request.body.contains("GONE_MS"));
+        let abandons = usize::from(abandons(request.body));
         self.1.abandoned.fetch_add(abandons, Ordering::Relaxed);
         counted(&self.1.exchanges, self.0.send(request)).await
     }
