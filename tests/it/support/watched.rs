@@ -11,8 +11,6 @@ use edgelock::{
     Task, Transport, TransportError,
 };
 
-use serde_json::Value;
-
 use super::{Http, Stack, Tokio};
 
 /// What a watched client has done so far.
@@ -133,20 +131,19 @@ impl Runtime for Watched<Tokio> {
     }
 }
 
-/// Whether a request gives an acquisition up. Only that script has three arguments.
+/// Whether a request gives an acquisition up. Of the scripts of a lock, which have five keys or
+/// more, only that one has three arguments.
 pub(crate) fn abandons(body: &str) -> bool {
-    let Ok(Value::Array(words)) = serde_json::from_str(body) else {
-        return false;
-    };
-    let keys = words.get(2).and_then(Value::as_str);
-    let keys = keys.and_then(|count| count.parse::<usize>().ok());
-    keys.is_some_and(|keys| words.len() == 3 + keys + 3)
+    let of_webdis = || body.split('/').map(str::to_owned).collect();
+    let words: Vec<String> = serde_json::from_str(body).unwrap_or_else(|_| of_webdis());
+    let keys = words.get(2).and_then(|count| count.parse::<usize>().ok());
+    keys.is_some_and(|keys| keys >= 5 && words.len() == 3 + keys + 3)
 }
 
 impl Transport for Watched<Http> {
     async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
         self.1.sent.fetch_add(1, Ordering::Relaxed);
-        let abandons = usize::from(abandons(request.body));
+        let abandons = usize::from(abandons(&request.body));
         self.1.abandoned.fetch_add(abandons, Ordering::Relaxed);
         counted(&self.1.exchanges, self.0.send(request)).await
     }
