@@ -14,8 +14,8 @@ use xtask::stack::{Bridge, Redis};
 /// Which requests it meddles with: those whose body has this text.
 pub(crate) type Of = &'static str;
 pub(crate) const COMMITS: Of = "\"HSET\"";
-/// Only the script of a renewal has this call.
-pub(crate) const RENEWALS: Of = "extend(ms)";
+/// Only the script of a renewal compares this argument.
+pub(crate) const RENEWALS: Of = "ARGV[7]==''";
 
 /// What happens to them.
 #[derive(Clone, Copy, Debug)]

@@ -87,17 +87,24 @@ impl Redis {
         dump
     }
 
-    /// How many scripts were executed: one for each request of a client.
+    /// How many scripts were executed: one for each request of a client. What failed does not
+    /// count, such as the bridge's own question about a script that nobody knows.
     ///
     /// # Panics
     ///
     /// As [`Redis::run`].
     pub fn scripts_run(&mut self) -> u64 {
         let stats: String = self.run("INFO commandstats");
-        let calls = stats
+        let number = |line: &str, name: &str| -> u64 {
+            let (_, behind) = line.split_once(name).expect("a number");
+            let digits = behind.split(',').next().unwrap_or_default();
+            digits.trim().parse().expect("a number")
+        };
+        let of_scripts = stats
             .lines()
-            .find_map(|line| line.strip_prefix("cmdstat_eval:calls="));
-        let calls = calls.and_then(|calls| calls.split(',').next());
-        calls.map_or(0, |calls| calls.parse().expect("a number"))
+            .filter(|line| line.starts_with("cmdstat_eval"));
+        of_scripts
+            .map(|line| number(line, ":calls=") - number(line, "failed_calls="))
+            .sum()
     }
 }
