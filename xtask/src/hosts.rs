@@ -1,6 +1,6 @@
 //! `cargo xtask hosts`: compiles the examples for hosts that take Rust, each with its host's own
-//! crate, and calls those that run without their host. It is no part of `test`: the crates take
-//! minutes.
+//! crate, and calls those that run without their host. The crates take minutes, so `test` only
+//! checks that those for Lambda and Vercel compile.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,10 +26,10 @@ const MODULE: &str = "wasm32-wasip1";
 pub(crate) fn run() -> Result<()> {
     setup::run(Needs::Stack)?;
     programs::run(paths::command("rustup").args(["target", "add", component::TARGET, MODULE]))?;
-    compile("spin", &["--target", component::TARGET])?;
-    compile("fastly", &["--target", MODULE])?;
-    let vercel = compile("vercel", &[])?.join("debug/ship-on-vercel");
-    let lambda = compile("lambda", &[])?.join("debug/ship-on-lambda");
+    cargo("spin", &["build", "--target", component::TARGET])?;
+    cargo("fastly", &["build", "--target", MODULE])?;
+    let vercel = cargo("vercel", &["build"])?.join("debug/ship-on-vercel");
+    let lambda = cargo("lambda", &["build"])?.join("debug/ship-on-lambda");
     let bridge = build_bridge("dev")?;
     interrupt::or(async {
         let bridge = Bridge::options().binary(bridge).start()?;
@@ -40,14 +40,20 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// Compiles an example. Returns the folder of what was built.
-fn compile(name: &str, options: &[&str]) -> Result<PathBuf> {
+/// Whether the recipes over edgelock's native client compile.
+pub(crate) fn check() -> Result<()> {
+    ["vercel", "lambda"]
+        .into_iter()
+        .try_for_each(|name| cargo(name, &["check"]).map(drop))
+}
+
+/// Has cargo compile an example. Returns the folder of what was built.
+fn cargo(name: &str, arguments: &[&str]) -> Result<PathBuf> {
     let folder = format!("examples/{name}");
     let target = alone(&folder)?;
     programs::run(
         paths::cargo()
-            .arg("build")
-            .args(options)
+            .args(arguments)
             .env("CARGO_TARGET_DIR", &target)
             .current_dir(paths::root().join(folder)),
     )?;

@@ -86,7 +86,7 @@ enum Task {
     /// npm takes 600 MB for that, so `test` does not
     Frameworks,
     /// Compile the examples for Lambda, Vercel, Spin and Fastly in Rust, and call those for Lambda
-    /// and Vercel; `test` does not, since their crates take minutes
+    /// and Vercel; `test` only checks that those two compile, since their crates take minutes
     Hosts,
     /// Build, run and test the example for wasm-pack, in Node and in Chromium, as docs/wasm.md
     /// says; `test` does not, since wasm-pack and Debian's Chromium take minutes to install

@@ -21,7 +21,7 @@ use xtask::{component, paths};
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
 pub(crate) use self::wasm::run_wasmtime;
-use crate::{interrupt, npm_build, npm_test, quick_starts};
+use crate::{hosts, interrupt, npm_build, npm_test, quick_starts};
 
 /// The crates that run at the edge, compiled for the edge.
 const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-js";
@@ -112,7 +112,10 @@ async fn steps(xtask: &Path) -> Report {
 
     // One core builds, while the other one checks.
     let mut meanwhile = Report::default();
-    let workers = meanwhile.check("the Workers, built as users do", tests_workers());
+    let workers = meanwhile.check(
+        "the Workers and Rust on other hosts, built as users do",
+        tests_workers(),
+    );
     tokio::join!(workers, checks(xtask, &mut report));
     report.append(meanwhile);
 
@@ -143,13 +146,14 @@ async fn steps(xtask: &Path) -> Report {
     report
 }
 
-/// A test has less time than the first build of these takes.
+/// A test has less time than the first build of the Workers takes.
 async fn tests_workers() -> Result<()> {
     let build = || {
         worker_build::OF_TESTS
             .iter()
             .try_for_each(|folder| worker_build::as_users_do(folder).map(drop))
             .and_then(|()| component::build().map(drop))
+            .and_then(|()| hosts::check())
     };
     tokio::task::spawn_blocking(build).await?
 }
