@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Whether the recipes over edgelock's native client compile.
-pub(crate) fn check() -> Result<()> {
+pub(crate) fn compiled() -> Result<()> {
     ["vercel", "lambda"]
         .into_iter()
         .try_for_each(|name| cargo(name, &["check"]).map(drop))

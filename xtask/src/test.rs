@@ -153,7 +153,7 @@ async fn tests_workers() -> Result<()> {
             .iter()
             .try_for_each(|folder| worker_build::as_users_do(folder).map(drop))
             .and_then(|()| component::build().map(drop))
-            .and_then(|()| hosts::check())
+            .and_then(|()| hosts::compiled())
     };
     tokio::task::spawn_blocking(build).await?
 }
