@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::Node;
 use super::reach::DIAL;
 use crate::no_reply::NoReply;
-use crate::pace::{self, Load};
+use crate::pace::{self, Load, Script};
 use crate::reply;
 
 /// That of no script.
@@ -27,7 +27,16 @@ pub(super) enum Digests {
     Refused,
     /// What Redis says of a script that it does not know. A script of a client's can answer with
     /// the same code, and then it has run.
-    Taken(String),
+    Taken(Arc<str>),
+}
+
+impl Digests {
+    fn taken(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Taken(unknown) => Some(Arc::clone(unknown)),
+            Self::NotKnown | Self::Refused => None,
+        }
+    }
 }
 
 impl Node {
@@ -37,17 +46,20 @@ impl Node {
         commands: &Arc<Pipeline>,
         load: &Load,
     ) -> Result<Vec<Value>, NoReply> {
-        let unknown = match &*self.digests() {
-            Digests::Taken(unknown) => Some(unknown.clone()),
-            Digests::NotKnown | Digests::Refused => None,
+        let short = || {
+            // Most commands are no scripts.
+            let [digest] = &load.scripts[..] else {
+                return None;
+            };
+            let unknown = self.digests().taken()?;
+            Some((unknown, with_digest(commands, digest)?))
         };
-        let short = unknown.zip(with_digest(commands, load));
-        let Some((unknown, short)) = short else {
+        let Some((unknown, short)) = short() else {
             return self.together(commands, load).await;
         };
         let replies = self.together(&Arc::new(short), load).await?;
         match refused(&replies) {
-            Some(refused) if reply::raw(refused) == unknown => self.together(commands, load).await,
+            Some(refused) if reply::raw(refused) == *unknown => self.together(commands, load).await,
             Some(refused) if refused.code() == "NOPERM" => {
                 *self.digests() = Digests::NotKnown;
                 Ok(replies)
@@ -71,7 +83,7 @@ impl Node {
         };
         self.keep(link);
         *self.digests() = match refused(&replies) {
-            Some(said) if said.code() == "NOSCRIPT" => Digests::Taken(reply::raw(said)),
+            Some(said) if said.code() == "NOSCRIPT" => Digests::Taken(reply::raw(said).into()),
             Some(said) if matches!(said.code(), "NOPERM" | "ERR") => Digests::Refused,
             // Not now.
             _ => Digests::NotKnown,
@@ -86,10 +98,8 @@ impl Node {
 
 /// The same, if it is one `EVAL`. Of several commands, Redis would run those behind one that it
 /// does not know.
-fn with_digest(commands: &Pipeline, load: &Load) -> Option<Pipeline> {
-    let (command, [digest]) = (commands.cmd_iter().next()?, &load.scripts[..]) else {
-        return None;
-    };
+fn with_digest(commands: &Pipeline, digest: &Script) -> Option<Pipeline> {
+    let command = commands.cmd_iter().next()?;
     if commands.len() != 1 || pace::name(command) != b"EVAL" {
         return None;
     }

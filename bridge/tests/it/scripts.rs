@@ -1,5 +1,7 @@
 //! Scripts written for Upstash.
 
+use std::ops::RangeInclusive;
+
 use sha1::{Digest as _, Sha1};
 
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect};
@@ -132,6 +134,14 @@ async fn a_flagged_script_may_be_read_only() {
 
 const COUNT: &str = r#"["EVAL","return redis.call('INCR',KEYS[1])",1,"k"]"#;
 
+/// Each of these runs counts once.
+async fn counts(bridge: &Bridge, runs: RangeInclusive<u64>) {
+    for times in runs {
+        let (_, answer) = bridge.run(COUNT).await;
+        assert_eq!(answer, format!(r#"{{"result":{times}}}"#));
+    }
+}
+
 /// How often Redis was sent this command.
 async fn calls(bridge: &Bridge, command: &str) -> u64 {
     let (_, stats) = bridge.run(r#"["INFO","commandstats"]"#).await;
@@ -145,21 +155,11 @@ async fn calls(bridge: &Bridge, command: &str) -> u64 {
 #[tokio::test]
 async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
-    for times in 1..=5 {
-        assert_eq!(
-            bridge.run(COUNT).await.1,
-            format!(r#"{{"result":{times}}}"#)
-        );
-    }
+    counts(&bridge, 1..=5).await;
     assert_eq!(calls(&bridge, "eval").await, 1);
     // It runs once, also if Redis has forgotten it.
     bridge.run(r#"["SCRIPT","FLUSH"]"#).await;
-    for times in 6..=7 {
-        assert_eq!(
-            bridge.run(COUNT).await.1,
-            format!(r#"{{"result":{times}}}"#)
-        );
-    }
+    counts(&bridge, 6..=7).await;
     assert_eq!(calls(&bridge, "eval").await, 2);
 }
 
@@ -186,14 +186,9 @@ async fn a_user_who_may_not_send_evalsha_may_send_eval() {
     forbid.arg("SETUSER").arg("default").arg("-evalsha");
     let _: () = forbid.query_async(&mut direct).await.unwrap();
     // The bridge does not know it yet.
-    assert_eq!(bridge.run(COUNT).await.1, r#"{"result":1}"#);
+    counts(&bridge, 1..=1).await;
     assert_eq!(bridge.run(COUNT).await.0, 400);
-    for times in 2..=3 {
-        assert_eq!(
-            bridge.run(COUNT).await.1,
-            format!(r#"{{"result":{times}}}"#)
-        );
-    }
+    counts(&bridge, 2..=3).await;
     // It learns it when it connects.
     let redis = Redis::with(|_, port| {
         let user = [
@@ -204,10 +199,5 @@ async fn a_user_who_may_not_send_evalsha_may_send_eval() {
     });
     let redis = redis.await;
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    for times in 1..=3 {
-        assert_eq!(
-            bridge.run(COUNT).await.1,
-            format!(r#"{{"result":{times}}}"#)
-        );
-    }
+    counts(&bridge, 1..=3).await;
 }

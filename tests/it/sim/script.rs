@@ -84,15 +84,19 @@ static OWN: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
 
 /// The `text` of a script with `part` replaced by `by`, and how often `part` was there.
 pub(crate) fn replaced(text: &str, part: &str, by: &str) -> (String, usize) {
-    let part = NAMES.shorten(part);
-    let part = part.trim_end();
+    let part = sent(part);
     let by = [" ", &NAMES.shorten(by)].concat();
-    (text.replace(part, &by), text.matches(part).count())
+    (text.replace(&part, &by), text.matches(&part).count())
 }
 
 /// Whether `part` is in the `text` of a script.
 pub(crate) fn has(text: &str, part: &str) -> bool {
-    replaced(text, part, "").1 > 0
+    text.contains(&sent(part))
+}
+
+/// A piece of code as it is sent.
+fn sent(part: &str) -> String {
+    NAMES.shorten(part).trim_end().to_owned()
 }
 
 pub(crate) fn script_of(text: &str) -> Option<Script> {
