@@ -13,7 +13,7 @@
 /// assert_eq!(sell.args(), ["HINCRBY", "sale:{42}", "remaining", "-1"]);
 /// assert_eq!(sell.keys().collect::<Vec<_>>(), ["sale:{42}"]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Command {
     words: Vec<String>,
     /// Which of the words are keys.

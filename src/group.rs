@@ -1,14 +1,19 @@
 //! Callers of one process that share turns of a lock.
 
+mod decide;
 mod decided;
 mod driver;
+mod ending;
 mod gather;
+mod guess;
 mod habits;
 mod lines;
 mod look;
+mod options;
 mod pace;
 mod reads;
 mod section;
+mod seen;
 mod slot;
 mod ticket;
 mod turn;
@@ -16,6 +21,7 @@ mod turn;
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::drive::unless_gone;
 use crate::error::Error;
@@ -32,13 +38,15 @@ use lines::Lines;
 use look::Looks;
 use reads::Pending;
 use section::Peek;
+use seen::{Known, Seen};
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///
 /// If each caller takes the lock for itself, two round trips serve one caller. Here callers bring
 /// items. While a turn is under way, the items that arrive gather for the next one. One caller then
 /// acquires the lock for all of them, and reads what all need in that same request. It decides the
-/// items one after the other, under one fence, and writes for all in a second request. An item that
+/// items one after the other, under one fence, and writes for all in a second request. Where
+/// nobody competes, [one request](Section::USES_FENCE) does all of that. An item that
 /// arrives before the request that takes the lock was sent is in that turn. Items are decided in
 /// order of arrival, unless one is too large for its turn, and each caller gets its own answer.
 ///
@@ -57,6 +65,8 @@ use section::Peek;
 ///     type Item = u32; // Whose order.
 ///     type Answer = bool; // Whether it was sold.
 ///     type State = Option<i64>; // What is left.
+///
+///     const USES_FENCE: bool = false;
 ///
 ///     fn reads(&self, _: &u32) -> Vec<Command> {
 ///         vec![Command::new("GET").key("{sku:42}:stock")]
@@ -93,11 +103,15 @@ pub struct GroupCommit<S: Section> {
     peek: Option<Peek<S>>,
 }
 
+/// A turn that takes so long waits for another holder.
+const LONG_TURN: Duration = Duration::from_millis(500);
+
 struct Shared<S: Section> {
     section: S,
     turns: Arc<Lines<Pending<S::Item>, S::Answer>>,
     looks: Arc<Looks<S::Item, S::Answer>>,
     habits: Habits,
+    seen: Seen,
 }
 
 impl<S: Section> GroupCommit<S> {
@@ -110,6 +124,7 @@ impl<S: Section> GroupCommit<S> {
                 turns: Arc::new(Lines::new()),
                 looks: Arc::new(Looks::new()),
                 habits: Habits::new(),
+                seen: Seen::new(),
             }),
             bound: Bound {
                 items: 256,
@@ -118,50 +133,6 @@ impl<S: Section> GroupCommit<S> {
             },
             peek: None,
         }
-    }
-
-    /// Looks at all items without the lock. Items that arrive at about the same time share the
-    /// request. An item that `peek` answers needs no turn, and does not wait for one. Use it
-    /// for refusals that stay true, as of a sale that is over, and for items that were decided
-    /// before. By default no item is looked at.
-    ///
-    /// If most items of a name recently needed a turn, an item waits for its turn while it is
-    /// looked at. Otherwise the look comes first, and an item that it does not answer costs one
-    /// more round trip. A look waits for a quarter of a round trip at most behind another one. If a
-    /// look fails, the turn decides.
-    ///
-    /// No item is looked at with [`Lock::wait_for_replicas`], since a look sees what no replica has
-    /// yet, nor if its reads alone are over [`GroupCommit::max_bytes`].
-    #[must_use]
-    pub fn peek(mut self, peek: Peek<S>) -> Self {
-        self.peek = Some(peek);
-        self
-    }
-
-    /// How many items a turn has at most: 1 or more, or all items are refused. Default 256.
-    #[must_use]
-    pub const fn max_items(mut self, items: usize) -> Self {
-        self.bound.items = items;
-        self
-    }
-
-    /// How many bytes of commands a request has at most, approximately. Default 256 KiB. Bridges
-    /// have a limit: Upstash's is 1 MB on its smallest plan. The writes of a turn's last item may
-    /// exceed it. An item that alone does gets a turn of its own; before the next such item, others
-    /// have as many turns as its bytes would fill.
-    #[must_use]
-    pub const fn max_bytes(mut self, bytes: usize) -> Self {
-        self.bound.bytes = bytes;
-        self
-    }
-
-    /// How many items of a name may wait for a turn, or for a look: 10,000 by default. Once all
-    /// names together have five times as many, each may have its share of as many again, or one.
-    /// Beyond that an item gets [`Error::Held`] at once. 0 means one at a time.
-    #[must_use]
-    pub const fn max_waiting(mut self, items: usize) -> Self {
-        self.bound.waiting = items;
-        self
     }
 
     /// Has `item` decided in the next turn of `lock` that has room for it, and returns its answer.
@@ -191,8 +162,8 @@ impl<S: Section> GroupCommit<S> {
     /// answer are in the next turn.
     ///
     /// # Cancel safety
-    /// Dropping the future removes the item, unless its turn has the lock by then. Then it is
-    /// decided, and its answer is dropped.
+    /// Dropping the future removes the item, unless its turn has the lock by then, or was sent
+    /// without it. Then it is decided, and its answer is dropped.
     pub async fn submit<T: Transport, R: Runtime>(
         &self,
         lock: &Lock<T, R>,
@@ -225,8 +196,14 @@ impl<S: Section> GroupCommit<S> {
         };
         if self.shared.habits.takes_turns(lock.key()) {
             let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
-            let look = self.look(peek, lock, item.clone(), bytes);
-            return match select(turn.as_mut(), look).await {
+            let look = async {
+                // Otherwise such a turn is as soon as a look.
+                if !S::USES_FENCE {
+                    lock.runtime().sleep(LONG_TURN).await;
+                }
+                self.look(peek, lock, item.clone(), bytes).await
+            };
+            return match select(turn.as_mut(), pin!(look)).await {
                 Either::Left(outcome) => outcome,
                 // The look could take the writes of the item's own turn for what was there
                 // before.
@@ -254,7 +231,11 @@ impl<S: Section> GroupCommit<S> {
         let begin = |turn, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                turn::drive(&shared.section, turn, &lock, bound, &shared.habits).await;
+                let known = Known {
+                    habits: &shared.habits,
+                    seen: &shared.seen,
+                };
+                turn::drive(&shared.section, turn, &lock, bound, known).await;
             })
         };
         let outcome = (shared.turns.submit(lock, item, bytes, bound, begin)).await;

@@ -162,6 +162,12 @@ impl Kind {
         self.row.downgrade.as_ref()
     }
 
+    /// The script that runs commands as if under the lock, or takes it; `None` for other kinds than
+    /// the mutex.
+    pub(crate) const fn turn(&self) -> Option<&'static Script> {
+        self.row.turn.as_ref()
+    }
+
     /// Whether a majority of several servers decides.
     pub(crate) const fn is_voted(&self) -> bool {
         self.row.raise.is_some()

@@ -1,6 +1,7 @@
 //! A name that can be locked.
 
 mod acquire;
+mod guess;
 mod options;
 
 use std::fmt;

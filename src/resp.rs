@@ -21,6 +21,38 @@ pub(crate) fn lacks_room(reply: &Reply) -> bool {
 /// Redis nests replies a few levels deep; a bridge that sends more is not one.
 const MAX_DEPTH: u32 = 32;
 
+/// The text of `replies`. `None` if one is an error, or a number that is not exact.
+pub(crate) fn text(replies: &[Reply]) -> Option<String> {
+    let mut out = String::new();
+    replies
+        .iter()
+        .try_for_each(|reply| write(&mut out, reply))?;
+    Some(out)
+}
+
+fn write(out: &mut String, reply: &Reply) -> Option<()> {
+    match reply {
+        Reply::Nil => out.push_str("$-1\r\n"),
+        Reply::Int(number) => *out += &format!(":{number}\r\n"),
+        Reply::Bytes(bytes) => {
+            *out += &format!("${}\r\n", bytes.len());
+            for &byte in bytes {
+                match byte {
+                    b' '..=b'$' | b'&'..=b'~' => out.push(byte.into()),
+                    _ => *out += &format!("%{byte:02X}"),
+                }
+            }
+            *out += "\r\n";
+        }
+        Reply::Array(replies) => {
+            *out += &format!("*{}\r\n", replies.len());
+            return replies.iter().try_for_each(|reply| write(out, reply));
+        }
+        Reply::Rounded(_) | Reply::Error(_) => return None,
+    }
+    Some(())
+}
+
 /// All replies in `text`, or `None` if the script could not have written it.
 pub(crate) fn parse(text: &str) -> Option<Vec<Reply>> {
     let mut rest = text;
@@ -103,6 +135,14 @@ mod tests {
             ]
         );
         assert_eq!(parse("").unwrap(), []);
+    }
+
+    #[test]
+    fn replies_are_written_as_the_script_does() {
+        let sent = ":-7\r\n$3\r\n%FF%25a\r\n$0\r\n\r\n$-1\r\n*2\r\n:1\r\n*1\r\n$1\r\n~\r\n";
+        assert_eq!(text(&parse(sent).unwrap()).as_deref(), Some(sent));
+        assert_eq!(text(&[Reply::Error("no".into())]), None);
+        assert_eq!(text(&[Reply::Array(vec![Reply::Rounded(1 << 53)])]), None);
     }
 
     #[test]

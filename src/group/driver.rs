@@ -72,6 +72,11 @@ impl<I, A> Driver<I, A> {
         sent.unwrap_or(false)
     }
 
+    /// As [`Gather::retreat`].
+    pub(super) fn retreat(&self) {
+        self.with(|line, number| line.retreat(number));
+    }
+
     /// As [`Gather::put_back`].
     pub(super) fn put_back(&self, keeps: impl Fn(usize) -> bool) {
         self.with(|line, number| line.put_back(number, keeps));

@@ -38,6 +38,12 @@ impl<I> Pending<I> {
         self.become_of(SETTLED)
     }
 
+    /// Its turn wrote nothing, and waits for the lock.
+    pub(super) fn reopen(&self) {
+        let (from, to) = (DECIDED, OPEN);
+        let _ = (self.fate).compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// The first of the two counts.
     fn become_of(&self, fate: u8) -> bool {
         let first = (self.fate).compare_exchange(OPEN, fate, Ordering::Relaxed, Ordering::Relaxed);
@@ -77,6 +83,23 @@ impl Reads {
                 self.commands.len() - 1
             }
         }
+    }
+
+    /// Whether several items have the read at this place.
+    pub(super) fn is_shared(&self, place: usize) -> bool {
+        let have = self.places.iter().filter(|places| places.contains(&place));
+        have.take(2).count() == 2
+    }
+
+    /// What `some` of them found.
+    pub(super) fn found(
+        &self,
+        some: &[Command],
+        replies: &[Reply],
+    ) -> impl Iterator<Item = (Command, Reply)> {
+        let all = self.commands.iter().zip(replies);
+        let found = all.filter(|(read, _)| some.contains(read));
+        found.map(|(read, reply)| (read.clone(), reply.clone()))
     }
 
     /// How many items these are the reads of.

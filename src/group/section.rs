@@ -17,12 +17,27 @@ pub trait Section: Send + Sync + 'static {
     /// What the items of one turn share. Each turn starts with the default.
     type State: Default;
 
+    /// Whether [`Section::decide`] uses the fence. By default it does: each turn takes the lock.
+    ///
+    /// If it does not, say `false`: then a turn that nobody competes with is one request, and one
+    /// round trip. The items are decided by what their reads will find: what the last turn of this
+    /// process left, and nothing for keys that it did not read. The request writes only if the
+    /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
+    /// written, the turn takes the lock, and the items are decided once more, by other replies.
+    ///
+    /// So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn
+    /// the lock. So does a read that replies more than 4 KiB to all items, or nothing known to a
+    /// key that was never read (a command other than those that read strings, hashes, lists, sets
+    /// and sorted sets). Locks that wait for replicas are always taken.
+    const USES_FENCE: bool = true;
+
     /// What must be known to decide `item`. Put what all items read first, in the same order: it is
     /// then read once for all.
     fn reads(&self, item: &Self::Item) -> Vec<Command>;
 
     /// Decides `item` by the `replies` to its reads, and by what the items before it made of
-    /// `state`. The fence is that of the turn's lease.
+    /// `state`. The fence is that of the turn's lease, or 0 if
+    /// [`Section::USES_FENCE`] is `false`.
     ///
     /// An item whose commands cannot be sent is refused with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.

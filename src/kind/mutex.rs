@@ -48,5 +48,6 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
+    turn: Some(Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, EXTEND, part!("mutex/turn.lua")])),
     refusals: Refusals::NONE,
 };

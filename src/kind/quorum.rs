@@ -32,6 +32,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Poll,
     raise: Some(Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, STORAGE, RAISE_FENCE, RAISE])),
     downgrade: None,
+    turn: None,
     refusals: Refusals {
         fair: Some("a lock over several bridges cannot be fair: they have no queue in common"),
         commands: Some("a lock over several bridges runs no commands: they have no data in common; use the fence where the data is"),

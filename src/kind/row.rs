@@ -14,6 +14,8 @@ pub(super) struct Row {
     pub(super) raise: Option<Script>,
     /// Makes a reader of a writer.
     pub(super) downgrade: Option<Script>,
+    /// Runs commands as if under the lock, or takes it.
+    pub(super) turn: Option<Script>,
     pub(super) refusals: Refusals,
 }
 

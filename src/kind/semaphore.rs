@@ -30,6 +30,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
+    turn: None,
     refusals: Refusals {
         signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
         turns: Some("a semaphore has no turns that callers could share: others decide at the same time"),

@@ -293,7 +293,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    fn new_claim(&self) -> Result<Claim, Error> {
+    pub(crate) fn new_claim(&self) -> Result<Claim, Error> {
         let (session, token) = Session::with_token(self.runtime())?;
         self.claim(token, session)
     }

@@ -191,7 +191,7 @@ impl Call {
     }
 
     /// With what proves that the lock is the subject's.
-    fn about(script: &'static Script, subject: Subject<'_>) -> Self {
+    pub(super) fn about(script: &'static Script, subject: Subject<'_>) -> Self {
         let token = subject.token.expose();
         let mut call = Self::of(script, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());

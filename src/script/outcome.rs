@@ -238,7 +238,7 @@ impl ScriptReply {
         (self.verdict, self.rest.as_slice())
     }
 
-    fn results(&self, results: &Reply) -> Result<Vec<Reply>, Error> {
+    pub(super) fn results(&self, results: &Reply) -> Result<Vec<Reply>, Error> {
         match self.tells_each {
             true => each_of(results),
             false => results_of(results),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::command::Reply;
 use crate::script::{
-    Acquired, Arrived, Contended, Holder, Inspection, Outcome, Passage, Renewed, Settled,
+    Acquired, Arrived, Contended, Guessed, Holder, Inspection, Outcome, Passage, Renewed, Settled,
 };
 use crate::token::Token;
 
@@ -129,6 +129,7 @@ impl QuorumOutcome for Option<Vec<Reply>> {
 // What only one server is asked for: reads without a lock, and calls of which no majority could
 // tell the first or the last.
 impl QuorumOutcome for Vec<Reply> {}
+impl QuorumOutcome for Guessed {}
 impl QuorumOutcome for Passage {}
 impl QuorumOutcome for Arrived {}
 impl QuorumOutcome for Settled {}

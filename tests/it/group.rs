@@ -1,6 +1,7 @@
 //! Shared turns: callers of one process that hold the lock together.
 
 mod driver;
+mod guessed;
 mod look;
 mod sale;
 mod starved;

@@ -9,6 +9,7 @@ impl Section for Coupons {
     type Item = String;
     type Answer = String;
     type State = Vec<String>; // Whom the turn gave one so far.
+    const USES_FENCE: bool = false; // So a turn is one request if nobody competes with it.
 
     fn reads(&self, name: &String) -> Vec<Command> {
         vec![Command::new("HLEN").key("{coupons}:given"), Command::new("HGET").key("{coupons}:given").arg(name)]

@@ -192,6 +192,13 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         turn.map(|turn| turn.commit = Some(proof)).is_some()
     }
 
+    /// Nothing was decided or written for this turn after all. It goes on as before it began.
+    pub(in crate::group) fn retreat(&mut self, number: u64) {
+        if let Some(turn) = self.of(number) {
+            (turn.commit, turn.has_begun) = (None, false);
+        }
+    }
+
     /// Ends the turn. Returns the callers left in it, and the one to call for the next turn. `None`
     /// if a caller has reported the driver as gone.
     pub(in crate::group) fn end(&mut self, number: u64) -> Option<(Vec<C>, Option<C>)> {

@@ -27,11 +27,11 @@ end
 -- in its place.
 local MOST = 2 ^ 20 - 4096
 local function left_out(took) return line('-', 'reply over 1 MiB' .. (took > MOST and '' or ', with others')) end
--- ARGV[at…]: for each command the number of its words, then the words. INCR, DECR, INCRBY, DECRBY
--- and HINCRBY leave behind what they reply.
-local function run(at)
+-- ARGV[at…], up to ARGV[till] if it is given: for each command the number of its words, then the
+-- words. INCR, DECR, INCRBY, DECRBY and HINCRBY leave behind what they reply.
+local function run(at, till)
   local replies, room = {}, MOST
-  while ARGV[at] do
+  while at ~= till and ARGV[at] do
     local last = at + ARGV[at]
     local reply = redis.pcall(unpack(ARGV, at + 1, last))
     local text = type(reply) == 'string' and #reply > room and left_out(#reply) or resp(reply)

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::{Error, GroupCommit};
+use edgelock::{Command, Error, GroupCommit};
 use send_wrapper::SendWrapper;
 
 use super::bridge::Dialect;
@@ -30,7 +30,7 @@ use super::trace::Trace;
 use super::workload::drift;
 use super::world::{MS, Machine, Time};
 use books::{Books, Broken, Promise};
-use sale::{Order, Sale};
+use sale::{Order, RESTOCKED, STOCK, Sale};
 
 const SEEDS: u64 = 2_000;
 
@@ -72,6 +72,13 @@ fn run(seed: u64, redis: &Rc<Redis>, bent: Bent, habit: Habit, trace: Trace) -> 
 
 impl Market {
     fn run(self: &Rc<Self>) -> Option<Broken> {
+        match self.case.rng.chance(500) {
+            true => self.sell::<true>(),
+            false => self.sell::<false>(),
+        }
+    }
+
+    fn sell<const FENCED: bool>(self: &Rc<Self>) -> Option<Broken> {
         let (case, rng) = (&self.case, &self.case.rng);
         case.dialect.set(Dialect::draw(rng));
         let mut machines = Vec::new();
@@ -79,22 +86,26 @@ impl Market {
             .enumerate()
             .map(|(process, _)| {
                 let max_items = rng.pick(&[1, 2, 4, 256]);
-                let group = GroupCommit::new(Sale).max_items(max_items);
+                let group = GroupCommit::new(Sale::<FENCED>).max_items(max_items);
                 if rng.chance(500) {
                     return group;
                 }
                 self.books.expect_no_order(process);
-                group.peek(Sale::peek)
+                group.peek(Sale::<FENCED>::peek)
             })
             .collect();
         for (process, group) in groups.iter().enumerate() {
             let drift = case.bent.drift(drift(rng));
             let settings = settings(rng);
-            for _ in 0..rng.between(1, 8) {
+            for _ in 0..rng.between(1, 12) {
                 let machine = Rc::new(Machine::new(drift));
                 self.request(process, group, &machine, settings);
                 machines.push(machine);
             }
+        }
+        for _ in 0..rng.between(0, 5) {
+            let machine = Rc::new(Machine::new(drift(rng)));
+            self.restock(&machine, settings(rng));
         }
         let plan = Plan::draw(rng, machines.len(), false);
         case.net.set(plan.net);
@@ -159,11 +170,35 @@ impl Market {
         alive.all(|(number, machine)| gone(&machine) || answered.contains(&number))
     }
 
+    /// Starts a request that adds one to the stock, under the same lock without a turn.
+    fn restock(&self, machine: &Rc<Machine>, settings: Settings) {
+        let rng = &self.case.rng;
+        let come = Duration::from_nanos(rng.between(0, 1_000 * MS));
+        let think = Duration::from_nanos(rng.between(0, 200 * MS));
+        let client = host::client(&self.case, machine, settings);
+        let (case, on) = (self.case.clone(), machine.clone());
+        let live = async move {
+            case.world.sleep(&on, come).await;
+            let lock = client.lock("a").ttl(Duration::from_millis(500));
+            let lock = lock.wait_timeout(Duration::from_secs(2));
+            let read = Command::new("GET").key(STOCK);
+            let Ok((lease, found)) = lock.acquire_and_read(&[read]).await else {
+                return;
+            };
+            case.world.sleep(&on, think).await;
+            let stock = found[0].as_i64().expect("a stock") + 1;
+            let stock = Command::new("SET").key(STOCK).arg(stock);
+            let note = Command::new("APPEND").key(RESTOCKED).arg("+");
+            let _ = lease.commit(&[stock, note]).await;
+        };
+        self.case.world.spawn(machine, Box::pin(live));
+    }
+
     /// Starts a request that orders, and may hang up before it is answered.
-    fn request(
+    fn request<const FENCED: bool>(
         self: &Rc<Self>,
         process: usize,
-        group: &GroupCommit<Sale>,
+        group: &GroupCommit<Sale<FENCED>>,
         machine: &Rc<Machine>,
         settings: Settings,
     ) {
@@ -205,7 +240,7 @@ impl Market {
     }
 }
 
-fn is_idle(group: &GroupCommit<Sale>) -> bool {
+fn is_idle<const FENCED: bool>(group: &GroupCommit<Sale<FENCED>>) -> bool {
     format!("{group:?}").contains("names: 0")
 }
 
@@ -237,6 +272,15 @@ fn replay(seed: u64) -> (Option<Broken>, String) {
     });
     let broken = market.run();
     (broken, market.case.trace.lines())
+}
+
+/// All scripts that are sent, by their digests.
+pub(crate) fn texts() -> BTreeMap<String, String> {
+    let redis = Rc::<Redis>::default();
+    for seed in 0..20 {
+        run(seed, &redis, Bent::Straight, Habit::Sound, Trace::OFF);
+    }
+    redis.texts()
 }
 
 #[test]

@@ -31,6 +31,7 @@ pub(crate) enum Script {
     VoteAgain,
     Withdraw,
     Raise,
+    Turn,
     Pass,
     GiveBack,
     Arrive,
@@ -50,7 +51,7 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 });
 
 /// What each script has in its text for itself alone, as it is sent: its own Lua file.
-static OWN: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
+static OWN: LazyLock<[(Script, String); 27]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
@@ -73,6 +74,7 @@ static OWN: LazyLock<[(Script, String); 26]> = LazyLock::new(|| {
         (Script::VoteAgain, source!("quorum/renew.lua")),
         (Script::Withdraw, source!("quorum/withdraw.lua")),
         (Script::Raise, source!("quorum/raise.lua")),
+        (Script::Turn, source!("mutex/turn.lua")),
         (Script::Pass, source!("throttle/pass.lua")),
         (Script::GiveBack, source!("throttle/give_back.lua")),
         (Script::Arrive, source!("debounce/arrive.lua")),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{HEARD, compare};
+use crate::group;
 use crate::lua::{Redis, few};
 use crate::paced;
 use crate::quorum;
 use crate::rng::Rng;
-use crate::script::{Script, has, script_of};
+use crate::script::{Script, has, replaced, script_of};
 use crate::trace::Trace;
 use crate::unbent;
 use crate::workload::Locks;
@@ -17,7 +18,7 @@ use crate::workload::Locks;
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     compare(|pair| {
         let shipped = shipped();
-        assert_eq!(shipped.len(), 43);
+        assert_eq!(shipped.len(), 45);
         let rng = Rng::new(7);
         for step in 0..3_000 {
             let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
@@ -34,7 +35,10 @@ fn the_model_runs_the_shipped_scripts_as_redis_does() {
 
 /// The scripts that clients send. Each kind of lock has six of its own, with two exceptions: kinds
 /// that live on several servers share four, and `once` shares with the mutex what renews and what
-/// inspects. Throttles and debounces have theirs.
+/// inspects. Throttles, debounces, shared turns and reads have theirs.
+///
+/// The clocks of the two differ. So a turn is told for how long its commands may run, and not until
+/// when.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {
@@ -51,9 +55,15 @@ fn shipped() -> Vec<(Script, String)> {
     let mut texts: BTreeMap<String, String> = redis.texts();
     texts.extend(quorum::texts());
     texts.extend(paced::texts());
+    texts.extend(group::texts());
     texts
         .into_values()
-        .map(|text| (script_of(&text).expect("a shipped script"), few(&text)))
+        .map(|text| {
+            let few = few(&text);
+            let until = "tonumber(ARGV[6]) - now_us()";
+            let (by, _) = replaced(&few, until, "tonumber(ARGV[6])");
+            (script_of(&text).expect("a shipped script"), by)
+        })
         .collect()
 }
 
@@ -194,6 +204,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         }
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
+        Script::Turn => {
+            let found = rng.pick(&["$-1\r\n", "$1\r\n1\r\n"]);
+            let left_us = rng.pick(&["0", "5000000", "5000000", "40000000"]);
+            vec![who, ttl, found, "13", left_us, "label", "", life]
+        }
         Script::InspectSeveral => vec!["2"],
         Script::InspectReaders => vec!["r"],
         // The other scripts are called in ways of their own.
@@ -208,6 +223,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             &["5", "SET", "{o}:result", "once:x a%é\n", "PX", "60000000"],
             &["5", "SET", "{o}:result", " b", "PX", "60000000"],
         ]),
+        Script::Turn => rng.pick(&[&["2", "GET", "n"], &["2", "GET", "n", "2", "INCR", "n"]]),
         Script::Renew | Script::Release => rng.pick(&[
             &[],
             &["2", "INCR", "n"],

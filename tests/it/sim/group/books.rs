@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use edgelock::Error;
 
-use super::sale::{LOG, STOCK};
+use super::sale::{LOG, MOST, RESTOCKED, STOCK, buyer};
 use crate::case::Case;
 use crate::redis::Reply;
 
@@ -91,6 +91,7 @@ impl Books {
         if once.len() < numbers.len() {
             self.fail(Promise::DecidedOnce, format!("written: {numbers:?}"));
         }
+        // Without fences all are 0.
         if !written.is_sorted_by_key(|(_, fence)| *fence) {
             self.fail(Promise::FencesGrow, format!("written: {written:?}"));
         }
@@ -111,9 +112,21 @@ impl Books {
             Reply::Bulk(text) => String::from_utf8_lossy(&text).parse().unwrap_or(-1),
             _ => -1,
         };
-        if left != self.stock - numbers.len() as i64 {
-            let what = format!("{left} of {} are left behind {numbers:?}", self.stock);
+        let restocked = match case.redis.execute(&[b"GET", RESTOCKED.as_bytes()]) {
+            Reply::Bulk(text) => text.len() as i64,
+            _ => 0,
+        };
+        let stock = self.stock + restocked;
+        if left != stock - numbers.len() as i64 {
+            let what = format!("{left} of {stock} are left behind {numbers:?}");
             self.fail(Promise::NotOversold, what);
+        }
+        let mut buyers = BTreeMap::<usize, i64>::new();
+        for number in &numbers {
+            *buyers.entry(buyer(*number)).or_default() += 1;
+        }
+        if buyers.values().any(|has| *has > MOST) {
+            self.fail(Promise::NotOversold, format!("buyers have {buyers:?}"));
         }
     }
 

@@ -77,3 +77,22 @@ fn a_commit_that_does_not_know_its_repeat() {
 fn a_request_for_many_that_has_no_time_out() {
     caught(Answered, Redis::default(), Bent::Patient, Habit::Sound);
 }
+
+// Turns without the lock: `turn.lua`.
+
+#[test]
+fn a_turn_that_does_not_compare_what_it_reads() {
+    script(NotOversold, "found == ARGV[4] and left_us", "left_us");
+}
+
+#[test]
+fn a_turn_beside_a_holder() {
+    let held = "if HOLDER or WAITERS ~= '' or redis.call('EXISTS', NAME) == 1 then";
+    script(OfLock, held, "if false then");
+}
+
+#[test]
+fn a_turn_that_does_not_know_its_repeat() {
+    let left = "redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RECEIPT_MS)";
+    script(Truth, left, "");
+}

@@ -1,5 +1,6 @@
 //! What is sold: a stock, and a log of the items with their fences.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use edgelock::{Command, Decision, Reply, Section};
@@ -7,13 +8,21 @@ use send_wrapper::SendWrapper;
 
 use super::books::Books;
 
-pub(super) struct Sale;
+/// Its turns use their fences, or do not.
+pub(super) struct Sale<const FENCED: bool>;
 
 /// Keys that begin with `log:` are no keys of a lock, so its promises do not concern them.
 pub(super) const STOCK: &str = "log:stock";
 pub(super) const LOG: &str = "log:sold";
+/// As long as there are more than there were at first.
+pub(super) const RESTOCKED: &str = "log:restocked";
+/// How many each buyer has.
+const BUYERS: &str = "log:buyers";
 /// Not to be read as a text, and too large to be read.
 pub(super) const BAD: [&str; 2] = ["log:hash", "log:large"];
+
+/// How many a buyer may have.
+pub(super) const MOST: i64 = 2;
 
 pub(super) struct Order {
     pub(super) process: usize,
@@ -25,44 +34,71 @@ pub(super) struct Order {
     pub(super) books: SendWrapper<Rc<Books>>,
 }
 
-impl Sale {
-    /// Since nothing is given back, sold out stays sold out.
+impl Order {
+    fn buyer(&self) -> usize {
+        buyer(self.number)
+    }
+}
+
+/// Who orders this.
+pub(super) const fn buyer(number: usize) -> usize {
+    number % 5
+}
+
+/// What a turn has sold so far.
+#[derive(Default)]
+pub(super) struct Sold {
+    left: Option<i64>,
+    has: BTreeMap<usize, i64>,
+}
+
+impl<const FENCED: bool> Sale<FENCED> {
+    /// Sold out stays sold out where nothing is given back. Otherwise it is as true as when the
+    /// item came.
     pub(super) fn peek(&self, _: &Order, replies: &[Reply]) -> Option<bool> {
         (replies[0].as_i64() == Some(0)).then_some(false)
     }
 }
 
-impl Section for Sale {
+impl<const FENCED: bool> Section for Sale<FENCED> {
     type Item = Order;
     type Answer = bool;
-    type State = Option<i64>;
+    type State = Sold;
+
+    const USES_FENCE: bool = FENCED;
 
     fn reads(&self, order: &Order) -> Vec<Command> {
         // The section is asked for reads right before the item waits, so this is when it comes.
         order.books.arrive(order.process, order.number);
-        let keys = [STOCK].into_iter().chain(order.reads);
-        keys.map(|key| Command::new("GET").key(key)).collect()
+        let stock = Command::new("GET").key(STOCK);
+        let buyer = Command::new("HGET").key(BUYERS).arg(order.buyer());
+        let bad = order.reads.map(|key| Command::new("GET").key(key));
+        [stock, buyer].into_iter().chain(bad).collect()
     }
 
     fn decide(
         &self,
         order: &Order,
         replies: &[Reply],
-        left: &mut Option<i64>,
+        sold: &mut Sold,
         fence: u64,
     ) -> Decision<bool> {
+        if !order.remembers {
+            *sold = Sold::default();
+        }
         let found = replies[0].as_i64().expect("a stock");
-        let left = match order.remembers {
-            true => left.get_or_insert(found),
-            false => left.insert(found),
-        };
-        if *left == 0 {
+        let left = sold.left.get_or_insert(found);
+        let has = sold.has.entry(order.buyer());
+        let has = has.or_insert_with(|| replies[1].as_i64().unwrap_or(0));
+        if *left == 0 || *has == MOST {
             return Decision::Leave(false);
         }
         *left -= 1;
+        *has += 1;
         let stock = Command::new("SET").key(STOCK).arg(*left);
         let entry = format!("{} {fence};", order.number);
         let log = Command::new("APPEND").key(LOG).arg(entry);
-        Decision::Write(vec![stock, log], true)
+        let bought = Command::new("HSET").key(BUYERS).arg(order.buyer());
+        Decision::Write(vec![stock, log, bought.arg(*has)], true)
     }
 }

@@ -1,0 +1,199 @@
+//! A turn of one request, without the lock.
+//!
+//! ```text
+//!  nothing is known ──────────────────────────────▶ the turn waits for the lock
+//!        │ known                                         ▲
+//!        ▼                                               │ held
+//!  decide by a guess ──▶ send ──┬── right: all are told  │
+//!                               ├────────────────────────┘
+//!                               └── wrong: the turn has the lock, and decides by what was found
+//! ```
+//!
+//! The items are decided by what their reads will find: what the last turn left, and nothing for
+//! keys that were not read before. One script compares, and runs the writes only if that is so and
+//! nobody has the lock or waits for it. So each item was decided by exactly the state that its
+//! writes change, as under the lock. Otherwise the script takes the lock, and leaves a mark that no
+//! copy of the request passes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::decide::{Turn, Under, decide};
+use super::driver::Driver;
+use super::ending::{fail, observe};
+use super::gather::Bound;
+use super::reads::{Pending, Reads, bytes};
+use super::section::Section;
+use super::seen::Known;
+use crate::command::Reply;
+use crate::lease::Lease;
+use crate::lock::Lock;
+use crate::operation::RunOrLock;
+use crate::resp;
+use crate::runtime::{Instant, Runtime};
+use crate::script;
+use crate::transport::Transport;
+
+/// A turn that has the lock.
+pub(super) struct Found<S: Section, T: Transport, R: Runtime> {
+    pub(super) lease: Lease<T, R>,
+    pub(super) items: Vec<Arc<Pending<S::Item>>>,
+    pub(super) reads: Reads,
+    pub(super) replies: Vec<Reply>,
+    pub(super) begun_at: Instant,
+}
+
+/// What became of it.
+pub(super) enum Guess<S: Section, T: Transport, R: Runtime> {
+    Ended,
+    /// The turn waits for the lock, and has so many requests less.
+    NeedsLock(u32),
+    Locked(Found<S, T, R>),
+}
+
+/// A request that is later than this runs no writes. Its receipt lives for longer.
+const LATEST: Duration = Duration::from_secs(20);
+
+/// Tries twice, if the section and the lock have such turns.
+pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    bound: Bound,
+    known: Known<'_>,
+) -> Guess<S, T, R> {
+    if S::USES_FENCE || !lock.has_turns() {
+        return Guess::NeedsLock(0);
+    }
+    match once(section, turn, lock, bound, known).await {
+        // If the holder has such turns, too, the lock is free when the second request arrives. Who
+        // holds it for longer, or waits for it, is waited for in the queue.
+        Guess::NeedsLock(first @ 1..) => {
+            match once(section, turn, &lock.without(first), bound, known).await {
+                Guess::NeedsLock(second) => Guess::NeedsLock(first + second),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome,
+    }
+}
+
+async fn once<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    bound: Bound,
+    known: Known<'_>,
+) -> Guess<S, T, R> {
+    let begun_at = lock.runtime().now();
+    let Some(mut items) = turn.ask(bound) else {
+        return Guess::Ended;
+    };
+    let mut reads = Reads::of(items.iter().map(|item| &**item));
+    let expected = known.seen.guess(lock.key(), &reads.commands, begun_at);
+    let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
+    // If there is an error, who asks for the lock has it, too.
+    let (Some((text, expected)), Ok(claim)) = (with_text, lock.new_claim()) else {
+        return Guess::NeedsLock(0);
+    };
+    let Some(has) = turn.begin() else {
+        return Guess::Ended;
+    };
+    retain(&mut items, &has);
+    reads.retain(&has);
+    if items.is_empty() {
+        return end(turn);
+    }
+    let mut decided = {
+        let under = Under {
+            reads: &reads,
+            replies: &expected.found,
+            max_bytes: bound.bytes,
+            fence: 0,
+            check_writes: &|writes| claim.check_writes(writes),
+            is_late: &|| false,
+        };
+        decide(section, turn, &items, &under)
+    };
+    let is_decided: Vec<_> = (0..items.len())
+        .map(|place| decided.places.contains(&place))
+        .collect();
+    turn.put_back(|place| is_decided[place]);
+    retain(&mut items, &is_decided);
+    reads.retain(&is_decided);
+    let common = match decided.writes.is_empty() {
+        true => Vec::new(),
+        false => known.in_common::<S>(lock.key(), &reads),
+    };
+    let writes = [&decided.writes[..], &common].concat();
+    if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
+        turn.retreat();
+        return Guess::NeedsLock(0);
+    }
+    // If this does not end, the next driver gives the lock back.
+    if !turn.commit(&claim.token) {
+        return Guess::Ended;
+    }
+    let lasts = lock.lasts().min(LATEST).as_micros() as u64;
+    let guess = script::Guess {
+        reads: &reads.commands,
+        found: &text,
+        writes: &writes,
+        until_us: expected.redis_us.saturating_add(lasts),
+    };
+    let count = items.len();
+    match lock.guess(claim, &guess).await {
+        Ok(RunOrLock::Ran { fence, mut replies }) => {
+            let found = replies.split_off(decided.writes.len().min(replies.len()));
+            if !decided.writes.is_empty() {
+                known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
+            }
+            let writers = decided.writers();
+            known.habits.learn(lock.key(), 2 * writers >= count);
+            let mut answers = std::mem::take(&mut decided.answers);
+            let behind = answers.split_off(decided.first_write.min(count));
+            answers.extend(decided.committed(behind, replies));
+            let waiting = turn.end(answers);
+            observe(lock, count, waiting, begun_at);
+            Guess::Ended
+        }
+        Ok(RunOrLock::Lock(granted)) => {
+            turn.retreat();
+            let (lease, replies) = lock.granted(*granted);
+            Guess::Locked(Found {
+                lease,
+                items,
+                reads,
+                replies,
+                begun_at,
+            })
+        }
+        Ok(RunOrLock::Held(requests)) => {
+            turn.retreat();
+            items.iter().for_each(|item| item.reopen());
+            Guess::NeedsLock(requests)
+        }
+        Err(error) if error.is_outcome_unknown() => {
+            known.seen.forget(lock.key());
+            turn.end((0..count).map(|_| Err(error.clone())).collect());
+            Guess::Ended
+        }
+        Err(error) => {
+            turn.retreat();
+            fail(turn, count, &error);
+            Guess::Ended
+        }
+    }
+}
+
+fn retain<O>(all: &mut Vec<O>, has: &[bool]) {
+    let mut has = has.iter();
+    all.retain(|_| has.next() == Some(&true));
+}
+
+/// All callers have left.
+fn end<I, A, S: Section, T: Transport, R: Runtime>(turn: &Driver<I, A>) -> Guess<S, T, R> {
+    turn.put_back(|_| false);
+    turn.end(Vec::new());
+    Guess::Ended
+}

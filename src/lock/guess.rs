@@ -1,0 +1,37 @@
+//! Runs a turn as if under the lock, or takes the lock.
+
+use super::Lock;
+use crate::drive::drive;
+use crate::error::Error;
+use crate::operation::{Claim, RunGuess, RunOrLock};
+use crate::runtime::Runtime;
+use crate::script::{Call, Guess};
+use crate::transport::Transport;
+
+/// A wait for the lock, which may come behind it, has so many requests.
+const KEPT: u32 = 4;
+
+impl<T: Transport, R: Runtime> Lock<T, R> {
+    /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
+    pub(crate) fn has_turns(&self) -> bool {
+        self.kind.turn().is_some() && self.replicas.is_none() && self.max_requests > KEPT
+    }
+
+    /// The same lock, with so many requests less.
+    pub(crate) fn without(&self, requests: u32) -> Self {
+        let left = self.max_requests.saturating_sub(requests);
+        self.clone().max_requests(left.max(1))
+    }
+
+    /// Asks once with each claim.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the lock up in the background. Whether the writes ran is unknown.
+    pub(crate) async fn guess(&self, claim: Claim, guess: &Guess<'_>) -> Result<RunOrLock, Error> {
+        let Some(call) = Call::turn(claim.subject(), claim.ttl, guess) else {
+            return Ok(RunOrLock::Held(0));
+        };
+        let limit = self.max_requests.saturating_sub(KEPT);
+        drive(&self.host, RunGuess::new(claim, call, limit)).await
+    }
+}

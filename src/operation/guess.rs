@@ -1,0 +1,87 @@
+//! Runs commands that were decided by a guess, or takes the lock.
+
+use std::sync::Arc;
+
+use super::{Ask, Claim, Completed, Cx, GiveBack, Granted, Input, Operation, TimeLimit};
+use crate::command::Reply;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::script::{Call, Guessed};
+
+/// What it comes to.
+pub(crate) enum RunOrLock {
+    /// The commands ran, under this fence; without commands, at this time of Redis's in
+    /// microseconds. A command that failed has its error as reply.
+    Ran { fence: u64, replies: Vec<Reply> },
+    /// The reads found something else: what these replies say.
+    Lock(Box<Granted>),
+    /// Another has the lock, or waits for it. Nothing ran. It took so many requests.
+    Held(u32),
+}
+
+/// Asks once. No copy of a request that is not told as run runs anything.
+pub(crate) struct RunGuess {
+    claim: Claim,
+    ask: Ask<Guessed>,
+}
+
+impl RunGuess {
+    pub(crate) fn new(claim: Claim, call: Call, max_requests: u32) -> Self {
+        let limit = TimeLimit::TIMEOUT.requests(max_requests);
+        let ask = claim.ask(Arc::new(call), limit);
+        Self { claim, ask }
+    }
+
+    fn outcome(&self, cx: &Cx<'_>, asked: Completed<Guessed>) -> Result<RunOrLock, Error> {
+        let (fence, found) = match asked.outcome? {
+            Guessed::Ran { fence, replies } => {
+                let replies = self.claim.quoted(replies);
+                return Ok(RunOrLock::Ran { fence, replies });
+            }
+            Guessed::Held => return Ok(RunOrLock::Held(asked.requests)),
+            Guessed::Granted { fence, found } => (fence, found),
+        };
+        let deadline = super::deadline(asked.asked_at, self.claim.ttl);
+        if deadline <= cx.now {
+            let lock = self.claim.lock();
+            return Err(Error::Expired { lock });
+        }
+        let waited = cx.now.since(self.claim.since);
+        let requests = asked.requests;
+        let kind = EventKind::Acquired { waited, requests };
+        self.claim.observe(cx.host(), kind);
+        Ok(RunOrLock::Lock(Box::new(Granted {
+            claim: Claim {
+                since: cx.now,
+                ..self.claim.clone()
+            },
+            deadline,
+            fence,
+            replies: self.claim.quoted(found),
+        })))
+    }
+
+    fn abandon(&self, cx: &mut Cx<'_>) {
+        let call = Call::abandon(self.claim.subject(), None);
+        let claim = self.claim.clone();
+        cx.begin_in_background(GiveBack::asked_for(claim, call, TimeLimit::TIMEOUT));
+    }
+}
+
+impl Operation for RunGuess {
+    type Outcome = Result<RunOrLock, Error>;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
+        let asked = self.ask.on(cx, input)?;
+        let outcome = self.outcome(cx, asked);
+        // The lock may have been granted nevertheless, or may be yet.
+        if outcome.is_err() {
+            self.abandon(cx);
+        }
+        Some(outcome)
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>) {
+        self.abandon(cx);
+    }
+}

@@ -1,0 +1,297 @@
+//! Turns that nobody competes with: one request each, without the lock.
+
+use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+use tokio::task::JoinHandle;
+
+use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
+
+/// Sells what is in `stock`, and says what is left behind an order. Its turns do not use their
+/// fences.
+struct Stock;
+
+impl Section for Stock {
+    type Item = u64;
+    type Answer = Option<i64>;
+    type State = Option<i64>;
+
+    const USES_FENCE: bool = false;
+
+    fn reads(&self, number: &u64) -> Vec<Command> {
+        let known = Command::new("HGET").key("orders").arg(number);
+        vec![Command::new("GET").key("stock"), known]
+    }
+
+    fn decide(
+        &self,
+        number: &u64,
+        replies: &[Reply],
+        left: &mut Option<i64>,
+        fence: u64,
+    ) -> Decision<Option<i64>> {
+        assert_eq!(fence, 0);
+        if let Some(left) = replies[1].as_i64() {
+            return Decision::Leave(Some(left));
+        }
+        let left = left.get_or_insert_with(|| replies[0].as_i64().expect("a stock"));
+        if *left == 0 {
+            return Decision::Leave(None);
+        }
+        *left -= 1;
+        let stock = Command::new("SET").key("stock").arg(*left);
+        let order = Command::new("HSET").key("orders").arg(number).arg(*left);
+        let log = Command::new("RPUSH").key("log").arg(number);
+        Decision::Write(vec![stock, order, log], Some(*left))
+    }
+}
+
+/// A sale of 100, of which one is sold: so its process knows what is left.
+async fn begun(stack: &mut Stack, lock: &TestLock) -> GroupCommit<Stock> {
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(lock, 0).await, Ok(Some(99)));
+    sale
+}
+
+fn placed(
+    sale: &GroupCommit<Stock>,
+    lock: &TestLock,
+    number: u64,
+) -> JoinHandle<Result<Option<i64>, edgelock::Error>> {
+    let (sale, lock) = (sale.clone(), lock.clone());
+    tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
+}
+
+/// What was sold, in this order.
+fn log(stack: &mut Stack) -> Vec<u64> {
+    stack.redis("LRANGE log 0 -1")
+}
+
+over! {
+    [upstash, webdis, humanwhocodes] {
+        a_turn_that_nobody_competes_with_is_one_request,
+        a_turn_that_expects_something_else_takes_the_lock_and_decides_anew,
+    }
+}
+
+fn a_turn_that_nobody_competes_with_is_one_request(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a");
+        let _: () = stack.redis("SET stock 3");
+        let sale = GroupCommit::new(Stock);
+        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(2)));
+        let first = seen.sent();
+        for (number, left) in [(1, Some(1)), (2, Some(0)), (3, None), (4, None)] {
+            assert_eq!(sale.submit(&lock, number).await, Ok(left));
+        }
+        assert_eq!((first, seen.sent()), (2, 6));
+        assert_eq!(log(&mut stack), [0, 1, 2]);
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        assert_eq!(seen.items_of_turns(), [1; 5]);
+    });
+}
+
+fn a_turn_that_expects_something_else_takes_the_lock_and_decides_anew(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a");
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Stock);
+        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+        let first = seen.sent();
+        let _: () = stack.redis("SET stock 8");
+        assert_eq!(sale.submit(&lock, 1).await, Ok(Some(7)));
+        assert_eq!(seen.sent() - first, 2);
+        // An order that is on record, though the process does not know it.
+        let _: () = stack.redis("HSET orders 5 41");
+        assert_eq!(sale.submit(&lock, 5).await, Ok(Some(41)));
+        assert_eq!(log(&mut stack), [0, 1]);
+        // An answer that depends on no write is told before the lock is given back.
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+#[test]
+fn a_turn_waits_for_a_holder_and_sees_what_it_wrote() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let (of_turns, other) = (client.lock("a"), stack.lock("a"));
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Stock);
+        assert_eq!(sale.submit(&of_turns, 0).await, Ok(Some(99)));
+        let held = other.try_acquire().await.unwrap();
+        let sent = seen.sent();
+        let order = tokio::task::spawn_local({
+            let (sale, lock) = (sale.clone(), of_turns.clone());
+            async move { sale.submit(&lock, 1).await }
+        });
+        // Twice in vain, and then it stands in the queue.
+        eventually(|| seen.sent() > sent + 2 && stack.waiters_for("a") == 1).await;
+        assert_eq!(log(&mut stack), [0]);
+        let restocked = [Command::new("SET").key("stock").arg(500)];
+        held.commit(&restocked).await.unwrap();
+        assert_eq!(order.await.unwrap(), Ok(Some(499)));
+    });
+}
+
+/// Nothing is ever put back.
+#[test]
+fn an_item_whose_turn_waits_long_is_looked_at() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let _: () = stack.redis("SET stock 1");
+        let sale = GroupCommit::new(Stock).peek(|_, _, found| {
+            let is_over = found[0].as_i64() == Some(0);
+            is_over.then_some(None)
+        });
+        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(0)));
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        assert_eq!(sale.submit(&lock, 1).await, Ok(None));
+        held.release().await.unwrap();
+    });
+}
+
+#[test]
+fn a_turn_does_not_overtake_a_fair_waiter() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a").fair(true);
+        let sale = begun(&mut stack, &lock).await;
+        let held = lock.try_acquire().await.unwrap();
+        let fair = lock.clone();
+        let waits = tokio::task::spawn_local(async move { fair.acquire().await });
+        eventually(|| stack.waiters_for("a") == 1).await;
+        // As if the holder had died: the lock is free, and somebody waits for it.
+        let _: () = stack.redis("DEL a");
+        let order = placed(&sale, &lock, 1);
+        let first = waits.await.unwrap().unwrap();
+        assert_eq!(log(&mut stack), [0]);
+        first.release().await.unwrap();
+        assert_eq!(order.await.unwrap(), Ok(Some(98)));
+        assert_eq!(code(held.release().await), "lost");
+    });
+}
+
+#[test]
+fn a_turn_does_not_run_beside_a_holder_of_another_kind() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let sale = begun(&mut stack, &lock).await;
+        let held = stack.client().reentrant("a", "me").try_acquire().await;
+        let held = held.unwrap();
+        assert_eq!(code(sale.submit(&lock, 1).await), "wrong_type");
+        assert_eq!(log(&mut stack), [0]);
+        held.release().await.unwrap();
+        assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
+    });
+}
+
+#[test]
+fn a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once() {
+    run(async {
+        for fault in [LoseReply, LoseRequest] {
+            let mut stack = Stack::spawn();
+            let proxy = Proxy::before(&stack, [Pass, Pass, fault]).await;
+            let lock = proxy.client.lock("a");
+            let sale = begun(&mut stack, &lock).await;
+            assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
+            assert_eq!(proxy.seen().len(), 4);
+            assert_eq!(log(&mut stack), [0, 1]);
+        }
+    });
+}
+
+#[test]
+fn a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind() {
+    run(async {
+        for expects_right in [true, false] {
+            let mut stack = Stack::spawn();
+            let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+            let lock = proxy.client.clone().max_attempts(1).lock("a");
+            let sale = begun(&mut stack, &lock).await;
+            if !expects_right {
+                let _: () = stack.redis("SET stock 5");
+            }
+            let error = sale.submit(&lock, 1).await.unwrap_err();
+            assert!(error.is_outcome_unknown(), "{error}");
+            eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+            let ran = log(&mut stack) == [0, 1];
+            assert_eq!(ran, expects_right);
+            // What this process expected is not expected any more.
+            assert_eq!(
+                sale.submit(&lock, 2).await,
+                Ok(Some(if ran { 97 } else { 4 }))
+            );
+        }
+    });
+}
+
+/// Its first request is late. What is there when that arrives is what it expected.
+async fn late(before: impl AsyncFn(&mut Stack)) -> (Stack, Vec<u64>) {
+    let mut stack = Stack::spawn();
+    let proxy = Proxy::before(&stack, [Pass, Pass, Delay]).await;
+    let client = proxy.client.clone().request_timeout(ms(400));
+    let lock = client.lock("a").ttl(ms(10_000));
+    let sale = begun(&mut stack, &lock).await;
+    let order = placed(&sale, &lock, 1);
+    eventually(|| proxy.seen().len() == 3).await;
+    before(&mut stack).await;
+    assert_eq!(order.await.unwrap(), Ok(None));
+    let sold = log(&mut stack);
+    let _: () = stack.redis("SET stock 99");
+    proxy.deliver().await;
+    (stack, sold)
+}
+
+#[test]
+fn a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew() {
+    run(async {
+        let sold_out = async |stack: &mut Stack| stack.redis::<()>("SET stock 0");
+        let (mut stack, sold) = late(sold_out).await;
+        assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+#[test]
+fn a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held() {
+    run(async {
+        let held_and_sold_out = async |stack: &mut Stack| {
+            let held = stack.lock("a").try_acquire().await.unwrap();
+            eventually(|| stack.waiters_for("a") == 1).await;
+            let all = [Command::new("SET").key("stock").arg(0)];
+            held.commit(&all).await.unwrap();
+        };
+        let (mut stack, sold) = late(held_and_sold_out).await;
+        assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+/// The marks of a turn live for longer than its requests may be late.
+#[test]
+fn a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Pass, Delay]).await;
+        let client = proxy.client.clone().request_timeout(ms(200));
+        let lock = client.max_attempts(1).lock("a").ttl(ms(1_000));
+        let sale = begun(&mut stack, &lock).await;
+        let _: () = stack.redis("SET clock 1 PX 1100");
+        let error = sale.submit(&lock, 1).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+        eventually(|| !stack.redis::<bool>("EXISTS clock")).await;
+        for mark in stack.redis::<Vec<String>>("KEYS {a}:*:*") {
+            let _: () = stack.redis(&format!("DEL {mark}"));
+        }
+        proxy.deliver().await;
+        assert_eq!(log(&mut stack), [0]);
+    });
+}
