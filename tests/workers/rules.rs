@@ -17,11 +17,11 @@ use crate::turn::{Orders, Placed, Sales};
 
 #[test]
 fn only_what_was_recorded_is_taken_for_a_record() {
-    for record in ["2 ann 1700000000000000 7", "2 ann 1700000000000000 7 3"] {
+    for record in ["2 ann 9 7", "2 ann 9 7 3 1700000000000000"] {
         assert_eq!(Sold::parse(record).expect("a record").record(), record);
     }
     for wrong in
-        ["", "2 ann 7", "2 ann 7 1 x", "2 ann 7 1 1 x", "2  ann 7 1 1", "-2 ann 7 1", "2.0 ann 7 1"]
+        ["", "2 ann 7", "2 ann 7 1 1", "2 ann 7 1 1 x", "2  ann 7 1", "-2 ann 7 1", "2.0 ann 7 1"]
     {
         assert_eq!(Sold::parse(wrong), None, "{wrong}");
     }
@@ -35,7 +35,7 @@ fn list<const N: usize>(texts: [&str; N]) -> Reply {
 fn an_order_sees_what_those_before_it_in_its_turn_have_bought() {
     let mut sales = Sales::default();
     // A sale of 3, with a limit of 2, before anybody bought.
-    let replies = [list(["3", "3", "2", "9000"]), list(["1", "0"]), Reply::Nil, Reply::Nil];
+    let replies = [list(["3", "3", "2", "9000"]), Reply::Nil, Reply::Nil];
     for (id, buyer, quantity, expected) in [
         ("o1", "ann", 2, "201"),
         ("o1", "ann", 2, "200"),
@@ -47,7 +47,7 @@ fn an_order_sees_what_those_before_it_in_its_turn_have_bought() {
     ] {
         let order = format!(r#"{{"order_id":"{id}","buyer":"{buyer}","quantity":{quantity}}}"#);
         let order = parse(order.as_bytes()).expect("an order");
-        let placed = Placed { ledger: Ledger::of(&sku()), order };
+        let placed = Placed { ledger: Ledger::of(&sku()), order, at_ms: 0 };
         let decision = Orders.decide(&placed, &replies, &mut sales, 7);
         let (Decision::Write(_, outcome) | Decision::Leave(outcome)) = decision;
         let told = outcome

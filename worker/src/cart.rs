@@ -10,13 +10,13 @@ use shared::call::{self, Answer, Call};
 use shared::gate::Gate;
 use shared::problem::Problem;
 use shared::section::{NO_FENCE, WAIT, section};
-use worker::{Request, RouteContext};
+use worker::{Date, Request, RouteContext};
 
 use crate::input::{Cart, Order};
 use crate::isolate::{CARTS, SOLD_OUT as SOLD_OUT_HERE, ask, of_section};
 use crate::ledger::{Ledger, READS_OF_ORDER};
 use crate::placement::{
-    OrderNow, Placement, SOLD_OUT, Sold, order_conflict, place as place_item, sold_out,
+    InCart, OrderNow, Placement, SOLD_OUT, Sold, order_conflict, place as place_item, sold_out,
 };
 
 /// As that of a turn of orders: it is for a Worker that died.
@@ -50,17 +50,19 @@ async fn sell_all(call: &Call, lines: &[Line]) -> Outcome {
     }
     // It looks first, since a cart that gets nothing must not keep others out of its sales. A look
     // may see what no replica has yet.
+    let at_ms = Date::now().as_millis();
     let reads: Vec<_> = lines.iter().flat_map(Line::reads).collect();
     let place = ask(call).await?;
     let found = call.client.read(&reads).await.map_err(of_look)?;
     drop(place);
-    if let (Decision::Leave(sold), None) = (decide(lines, &found, NO_FENCE)?, call.replicas) {
+    if let (Decision::Leave(sold), None) = (decide(lines, &found, at_ms, NO_FENCE)?, call.replicas)
+    {
         return Ok(sold);
     }
     let names: Vec<_> = lines.iter().map(|line| line.ledger.lock_name()).collect();
     let wait = call.pass(&CARTS.with(Gate::clone), names.clone(), WAIT).await?;
     let locks = of_section(call, call.client.lock_all(&names)).ttl(TTL).wait_timeout(wait);
-    let decide = |replies: &[Reply], fence| decide(lines, replies, fence);
+    let decide = |replies: &[Reply], fence| decide(lines, replies, at_ms, fence);
     let (sold, _) = section(&locks.max_requests(MAX_REQUESTS), &reads, decide).await?;
     Ok(sold)
 }
@@ -96,20 +98,23 @@ impl Line {
     }
 }
 
-/// Decides a cart by what is recorded of each item, under the fence of all locks.
+/// Decides a cart that came at this time by what is recorded of each item, under the fence of all
+/// locks.
 fn decide(
     lines: &[Line],
     replies: &[Reply],
+    at_ms: u64,
     fence: u64,
 ) -> Result<Decision<(Vec<Sold>, u16)>, Problem> {
     if replies.len() != lines.len() * READS_OF_ORDER {
         return Err(Problem::corrupt());
     }
     let (mut known, mut new, mut commands) = (Vec::new(), Vec::new(), Vec::new());
+    let cart = Some(InCart { items: lines.len() as u64, fence });
     for (line, replies) in lines.iter().zip(replies.chunks(READS_OF_ORDER)) {
         let Line { ledger, order, .. } = line;
-        let found = OrderNow::parse(replies);
-        let placed = found.and_then(|found| place_item(order, lines.len() as u64, &found, fence));
+        let found = OrderNow::parse(replies, at_ms);
+        let placed = found.and_then(|found| place_item(order, cart, &found));
         match placed.map_err(|problem| of_item(problem, line))? {
             Placement::Known(sold) => known.push(sold),
             Placement::New { sold, bought, ends_at_ms } => {
@@ -122,8 +127,7 @@ fn decide(
     if known.is_empty() {
         return Ok(Decision::Write(commands, (new, 201)));
     }
-    // The items of one cart were sold under one fence.
-    let is_one_cart = new.is_empty() && known.iter().all(|sold| sold.fence == known[0].fence);
+    let is_one_cart = new.is_empty() && known.iter().all(|sold| sold.cart == known[0].cart);
     if !is_one_cart {
         return Err(order_conflict());
     }
@@ -154,6 +158,6 @@ fn receipt(cart: &Cart, sold: &[Sold]) -> Value {
     });
     json!({
         "order_id": cart.order_id, "buyer": cart.buyer, "items": items.collect::<Vec<_>>(),
-        "fence": sold.first().map(|sold| sold.fence),
+        "fence": sold.first().and_then(|sold| sold.cart).map(|cart| cart.fence),
     })
 }

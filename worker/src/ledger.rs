@@ -16,10 +16,10 @@ use shared::problem::Problem;
 use shared::reply::{now_ms, whole};
 
 use crate::input::{Order, Terms};
-use crate::placement::{OrderNow, Sale, SaleNow, Sold};
+use crate::placement::{InCart, OrderNow, Sale, SaleNow, Sold};
 
 /// How many commands [`Ledger::read_order`] has.
-pub const READS_OF_ORDER: usize = 4;
+pub const READS_OF_ORDER: usize = 3;
 
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -51,18 +51,21 @@ impl Ledger {
     }
 
     pub fn read_sale(&self) -> Vec<Command> {
-        let terms = Command::new("HMGET").key(&self.sale);
-        let terms = ["stock", "remaining", "limit_per_buyer", "ends_at_ms"]
-            .into_iter()
-            .fold(terms, Command::arg);
-        vec![terms, Command::new("TIME")]
+        vec![self.terms(), Command::new("TIME")]
     }
 
+    /// Redis's time is not read: it never repeats, and so would cost each turn a round trip.
     pub fn read_order(&self, order: &Order) -> Vec<Command> {
-        let mut reads = self.read_sale();
-        reads.push(field("HGET", &self.orders, &order.order_id));
-        reads.push(field("HGET", &self.buyers, &order.buyer));
-        reads
+        vec![
+            self.terms(),
+            field("HGET", &self.orders, &order.order_id),
+            field("HGET", &self.buyers, &order.buyer),
+        ]
+    }
+
+    fn terms(&self) -> Command {
+        let terms = ["stock", "remaining", "limit_per_buyer", "ends_at_ms"];
+        terms.into_iter().fold(Command::new("HMGET").key(&self.sale), Command::arg)
     }
 
     pub fn count_orders(&self) -> Command {
@@ -122,10 +125,12 @@ impl SaleNow {
 }
 
 impl OrderNow {
+    /// What [`Ledger::read_order`] found, at this time of the Worker's clock.
+    ///
     /// # Errors
     /// As [`SaleNow::parse`].
-    pub fn parse(replies: &[Reply]) -> Result<Self, Problem> {
-        let [.., sold, bought] = replies else {
+    pub fn parse(replies: &[Reply], now_ms: u64) -> Result<Self, Problem> {
+        let [terms, sold, bought] = replies else {
             return Err(Problem::corrupt());
         };
         let bought = match bought {
@@ -137,7 +142,7 @@ impl OrderNow {
             sold => Some(sold.as_str().and_then(Sold::parse).ok_or_else(Problem::corrupt)?),
         };
         Ok(Self {
-            at: SaleNow::parse(replies)?,
+            at: SaleNow { sale: Sale::parse(terms)?, now_ms },
             sold,
             bought: bought.ok_or_else(Problem::corrupt)?,
         })
@@ -177,24 +182,31 @@ impl Sale {
 
 impl Sold {
     pub fn record(&self) -> String {
-        let Self { quantity, buyer, fence, remaining, items } = self;
-        let order = format!("{quantity} {buyer} {fence} {remaining}");
-        match items {
-            1 => order,
-            _ => format!("{order} {items}"),
+        let Self { quantity, buyer, turn, remaining, cart } = self;
+        let order = format!("{quantity} {buyer} {turn} {remaining}");
+        match cart {
+            None => order,
+            Some(InCart { items, fence }) => format!("{order} {items} {fence}"),
         }
     }
 
     pub fn parse(record: &str) -> Option<Self> {
-        let mut words = record.split(' ');
-        let sold = Self {
-            quantity: words.next()?.parse().ok()?,
-            buyer: words.next()?.to_owned(),
-            fence: words.next()?.parse().ok()?,
-            remaining: words.next()?.parse().ok()?,
-            items: words.next().map_or(Some(1), |items| items.parse().ok())?,
+        let words: Vec<_> = record.split(' ').collect();
+        let (order, cart) = words.split_at_checked(4)?;
+        let cart = match cart {
+            [] => None,
+            [items, fence] => {
+                Some(InCart { items: items.parse().ok()?, fence: fence.parse().ok()? })
+            }
+            _ => return None,
         };
-        words.next().is_none().then_some(sold)
+        Some(Self {
+            quantity: order[0].parse().ok()?,
+            buyer: order[1].to_owned(),
+            turn: order[2].parse().ok()?,
+            remaining: order[3].parse().ok()?,
+            cart,
+        })
     }
 }
 

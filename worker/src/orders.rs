@@ -8,7 +8,7 @@ use shared::body::{Id, parse};
 use shared::call::{self, Answer, Call};
 use shared::problem::Problem;
 use shared::section::WAIT;
-use worker::{Request, RouteContext};
+use worker::{Date, Request, RouteContext};
 
 use crate::input::Order;
 use crate::isolate::{self, ORDERS, SOLD_OUT as SOLD_OUT_HERE};
@@ -31,7 +31,7 @@ pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
     let ledger = Ledger::of(&sku);
     let lock = call.client.lock(&ledger.lock_name());
     let lock = isolate::of_section(&call, lock).wait_timeout(WAIT).ttl(TTL);
-    let placed = Placed { ledger, order: order.clone() };
+    let placed = Placed { ledger, order: order.clone(), at_ms: Date::now().as_millis() };
     let outcome = ORDERS.with(GroupCommit::clone).submit(&lock, placed).await;
     let outcome = outcome.map_err(Problem::of_write)?;
     let code = outcome.as_ref().err().map(|problem| problem.code);
@@ -45,14 +45,14 @@ pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
     call::json(status, &receipt(&sku, &order, &sold))
 }
 
-/// A turn takes two round trips. The ttl is for a Worker that died in a turn with the orders of
-/// many.
+/// A turn that has the lock takes two round trips. The ttl is for a Worker that died in one, with
+/// the orders of many.
 const TTL: Duration = Duration::from_secs(3);
 
 /// A sold order as its buyer sees it: the same each time.
 fn receipt(sku: &Id, order: &Order, sold: &Sold) -> Value {
     json!({
         "order_id": order.order_id, "sku": sku, "buyer": order.buyer,
-        "quantity": sold.quantity, "remaining": sold.remaining, "fence": sold.fence,
+        "quantity": sold.quantity, "remaining": sold.remaining, "turn": sold.turn,
     })
 }

@@ -5,9 +5,6 @@ use shared::problem::Problem;
 
 use crate::input::Order;
 
-/// The items of an order that is no cart.
-pub const ONE_ITEM: u64 = 1;
-
 pub const SOLD_OUT: &str = "sold_out";
 pub const NO_SUCH_SALE: &str = "no_such_sale";
 
@@ -20,22 +17,30 @@ pub struct Sale {
     pub ends_at_ms: u64,
 }
 
-/// A sale, if there is one, by Redis's clock, which is the same for all Workers.
+/// A sale, if there is one, at a time.
 #[derive(Debug)]
 pub struct SaleNow {
     pub sale: Option<Sale>,
     pub now_ms: u64,
 }
 
-/// An order that was sold: what to whom, under which fence, and what remained after it. A cart has
-/// such a record in each of its sales, with the number of its `items`.
+/// An order that was sold: what to whom, and what remained after it. A cart has such a record in
+/// each of its sales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sold {
     pub quantity: u64,
     pub buyer: String,
-    pub fence: u64,
+    /// How many were left when its turn began: no other turn has the same number.
+    pub turn: u64,
     pub remaining: u64,
+    pub cart: Option<InCart>,
+}
+
+/// An order that is part of a cart of so many `items`, which are sold under one fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InCart {
     pub items: u64,
+    pub fence: u64,
 }
 
 /// What is recorded for an order.
@@ -57,23 +62,19 @@ pub enum Placement {
     New { sold: Sold, bought: u64, ends_at_ms: u64 },
 }
 
-/// Decides `order` by what is recorded, under the lock's fence. It is one of so many `items`.
-/// Without the lock, a decision that sells is void. Any other stays true: nothing is ever given
-/// back, a sale's terms never change, and a sold order stays sold.
+/// Decides `order` by what is recorded, be it one of its own or part of a cart. Without the lock, a
+/// decision that sells is void. Any other stays true: nothing is ever given back, a sale's terms
+/// never change, and a sold order stays sold.
 ///
 /// # Errors
 /// Why it is not sold.
-pub fn place(
-    order: &Order,
-    items: u64,
-    found: &OrderNow,
-    fence: u64,
-) -> Result<Placement, Problem> {
+pub fn place(order: &Order, cart: Option<InCart>, found: &OrderNow) -> Result<Placement, Problem> {
     let quantity = order.quantity.0;
     // First of all: a buyer is told of a sold order, even when the sale is over.
     if let Some(sold) = &found.sold {
         let is_same = sold.quantity == quantity && sold.buyer == order.buyer.as_str();
-        if is_same && sold.items == items {
+        let items = |cart: InCart| cart.items;
+        if is_same && sold.cart.map(items) == cart.map(items) {
             return Ok(Placement::Known(sold.clone()));
         }
         return Err(order_conflict());
@@ -95,7 +96,7 @@ pub fn place(
         return Err(Problem::new(409, "limit_reached", told).with("bought", found.bought));
     }
     let buyer = order.buyer.to_string();
-    let sold = Sold { quantity, buyer, fence, remaining, items };
+    let sold = Sold { quantity, buyer, turn: sale.remaining, remaining, cart };
     Ok(Placement::New { sold, bought, ends_at_ms: sale.ends_at_ms })
 }
 

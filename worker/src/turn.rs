@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use edgelock::{Command, Decision, Reply, Section};
 use shared::problem::Problem;
-use shared::section::NO_FENCE;
 
 use crate::input::Order;
 use crate::ledger::Ledger;
-use crate::placement::{ONE_ITEM, OrderNow, Placement, Sold, place};
+use crate::placement::{OrderNow, Placement, Sold, place};
 
 /// How orders share turns.
 pub struct Orders;
@@ -17,6 +16,8 @@ pub struct Orders;
 pub struct Placed {
     pub ledger: Ledger,
     pub order: Order,
+    /// When it came, by the Worker's clock.
+    pub at_ms: u64,
 }
 
 /// What was sold, and the status of the answer.
@@ -25,6 +26,8 @@ type Outcome = Result<(Sold, u16), Problem>;
 /// What the orders of one turn changed of a sale.
 #[derive(Default)]
 pub struct Sales {
+    /// As in [`Sold`].
+    turn: Option<u64>,
     remaining: Option<u64>,
     /// By order and by buyer.
     sold: HashMap<String, Sold>,
@@ -37,6 +40,8 @@ impl Section for Orders {
     type Answer = Outcome;
     type State = Sales;
 
+    const USES_FENCE: bool = false;
+
     fn reads(&self, placed: &Placed) -> Vec<Command> {
         placed.ledger.read_order(&placed.order)
     }
@@ -46,14 +51,15 @@ impl Section for Orders {
         placed: &Placed,
         replies: &[Reply],
         sales: &mut Sales,
-        fence: u64,
+        _: u64,
     ) -> Decision<Outcome> {
-        let Placed { ledger, order } = placed;
-        let found = OrderNow::parse(replies).map(|found| sales.after(order, found));
-        match found.and_then(|found| place(order, ONE_ITEM, &found, fence)) {
+        let Placed { ledger, order, .. } = placed;
+        let found = OrderNow::parse(replies, placed.at_ms).map(|found| sales.after(order, found));
+        match found.and_then(|found| place(order, None, &found)) {
             Err(problem) => Decision::Leave(Err(problem)),
             Ok(Placement::Known(sold)) => Decision::Leave(Ok((sold, 200))),
-            Ok(Placement::New { sold, bought, ends_at_ms }) => {
+            Ok(Placement::New { mut sold, bought, ends_at_ms }) => {
+                sold.turn = *sales.turn.get_or_insert(sold.turn);
                 sales.add(order, &sold, bought);
                 sales.expiries = ledger.expire(ends_at_ms);
                 Decision::Write(ledger.sell(order, &sold, bought), Ok((sold, 201)))
@@ -69,8 +75,8 @@ impl Section for Orders {
 impl Orders {
     /// What needs no turn.
     pub fn peek(&self, placed: &Placed, replies: &[Reply]) -> Option<Outcome> {
-        let found = OrderNow::parse(replies);
-        match found.and_then(|found| place(&placed.order, ONE_ITEM, &found, NO_FENCE)) {
+        let found = OrderNow::parse(replies, placed.at_ms);
+        match found.and_then(|found| place(&placed.order, None, &found)) {
             Ok(Placement::New { .. }) => None,
             Ok(Placement::Known(sold)) => Some(Ok((sold, 200))),
             Err(problem) => Some(Err(problem)),

@@ -42,7 +42,7 @@ async fn answer(client: &Client<Host, Host>, request: &Text) -> Result<(), Probl
     }
     let order = order?;
     let decide =
-        |replies: &[Reply]| place(&order, 1, &OrderNow::parse(replies)?, 7).map(|_| vec![]);
+        |replies: &[Reply]| place(&order, None, &OrderNow::parse(replies, 7)?).map(|_| vec![]);
     decided(
         client,
         &ledger.lock_name(),

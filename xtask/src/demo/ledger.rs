@@ -27,14 +27,14 @@ pub(crate) struct Ledger {
     charged_twice: u64,
     /// Orders of which a customer was told that they are sold, but which Redis does not know.
     lost: u64,
-    /// Orders that did not subtract their units from what the order with the fence before left.
+    /// Orders that did not subtract their units from what the order before left.
     out_of_turn: u64,
 }
 
 struct Entry {
     quantity: u64,
     buyer: String,
-    fence: u64,
+    turn: u64,
     remaining: u64,
 }
 
@@ -184,14 +184,14 @@ impl fmt::Display for Ledger {
 }
 
 impl Entry {
-    /// Parses `quantity buyer fence remaining`.
+    /// Parses `quantity buyer turn remaining`.
     fn parse(text: &str) -> Result<Self> {
         let fields: Vec<_> = text.split(' ').collect();
         ensure!(fields.len() == 4, "an order is recorded as {text:?}");
         Ok(Self {
             quantity: fields[0].parse()?,
             buyer: fields[1].to_owned(),
-            fence: fields[2].parse()?,
+            turn: fields[2].parse()?,
             remaining: fields[3].parse()?,
         })
     }
@@ -215,11 +215,11 @@ fn wrongly_charged<'a>(
         .count() as u64
 }
 
-/// How many orders were not decided in turn. They are sorted by fence, and within a shared turn by
-/// what they left. Each must leave what the one before left, less its own units. If two turns had
-/// been inside the lock at once, some would not.
+/// How many orders were not decided in turn. They are sorted by turn, and within a turn by what
+/// they left. Each must leave what the one before left, less its own units. If two turns had
+/// been decided at once, some would not.
 fn out_of_turn(mut entries: Vec<&Entry>, stock: u64) -> u64 {
-    entries.sort_by_key(|entry| (entry.fence, Reverse(entry.remaining)));
+    entries.sort_by_key(|entry| Reverse((entry.turn, entry.remaining)));
     let mut left = stock;
     let mut count = 0;
     for entry in entries {
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_right_ledger_is_right() {
         let ledger = judge(
-            &["2 ann 7 1", "1 bob 9 0"],
+            &["2 ann 3 1", "1 bob 1 0"],
             &[("ann", 2), ("bob", 1)],
             0,
             &[("o1", 1), ("o2", 1)],
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn units_sold_beyond_the_stock_are_counted() {
         let ledger = judge(
-            &["2 ann 7 1", "2 bob 8 1"],
+            &["2 ann 3 1", "2 bob 3 1"],
             &[("ann", 2), ("bob", 2)],
             0,
             &[],
@@ -287,23 +287,23 @@ mod tests {
     }
 
     #[test]
-    fn orders_of_one_turn_have_one_fence_and_take_their_units_one_after_the_other() {
-        let shared = ["1 bob 7 1", "1 ann 7 2", "1 cid 9 0"];
+    fn orders_of_one_turn_take_their_units_one_after_the_other() {
+        let shared = ["1 bob 3 1", "1 ann 3 2", "1 cid 1 0"];
         let buyers = [("ann", 1), ("bob", 1), ("cid", 1)];
         assert!(judge(&shared, &buyers, 0, &[]).is_right());
-        let both = ["1 bob 7 2", "1 ann 7 2", "1 cid 9 0"];
+        let both = ["1 bob 3 2", "1 ann 3 2", "1 cid 1 0"];
         assert_eq!(judge(&both, &buyers, 0, &[]).out_of_turn, 2);
     }
 
     #[test]
     fn units_that_were_not_sold_make_it_wrong() {
-        assert!(!judge(&["2 ann 7 1"], &[("ann", 2)], 1, &[]).is_right());
+        assert!(!judge(&["2 ann 3 1"], &[("ann", 2)], 1, &[]).is_right());
     }
 
     #[test]
     fn an_account_that_differs_from_the_orders_is_a_wrong_charge() {
         let ledger = judge(
-            &["2 ann 7 1", "1 bob 9 0"],
+            &["2 ann 3 1", "1 bob 1 0"],
             &[("ann", 4), ("bob", 1)],
             0,
             &[],
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn an_order_sold_twice_is_a_wrong_charge() {
         let ledger = judge(
-            &["2 ann 7 1", "1 bob 9 0"],
+            &["2 ann 3 1", "1 bob 1 0"],
             &[("ann", 2), ("bob", 1)],
             0,
             &[("o1", 2)],
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn an_order_sold_but_not_on_record_is_lost() {
         let ledger = judge(
-            &["2 ann 7 1", "1 bob 9 0"],
+            &["2 ann 3 1", "1 bob 1 0"],
             &[("ann", 2), ("bob", 1)],
             0,
             &[("o3", 1)],
