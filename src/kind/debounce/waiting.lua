@@ -22,8 +22,9 @@
 -- something is known of a call of it; and the calls that are to go through, each as '<at>
 -- <token>;', with when it may, and a '!' behind the token once it was told so. All times are ms by
 -- Redis's clock. The calls are the last one of the burst that goes on, and those of bursts before
--- it of which something is known yet. Calls that were overtaken are in it no more. RECEIPT is of
--- one call: 'at <at>', 0 once it was told that it was overtaken, or -1 once it was given up.
+-- it of which something is known yet: 50 bytes for each burst of a minute, without a bound. Calls
+-- that were overtaken are in it no more. RECEIPT is of one call: 'at <at>', 0 once it was told that
+-- it was overtaken, or -1 once it was given up.
 --
 -- reply {-4, nonce}  another version of this library has stored it
 --

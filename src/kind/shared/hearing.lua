@@ -6,6 +6,8 @@
 -- lock is then kept for it while it counts as alive, and it finds it when it asks. So one that has
 -- died costs the others less than half of their time, and mostly nothing.
 --
+-- A release looks at the waiters of the record, and at a hundred behind them.
+--
 -- Only a waiter that NUMSUB counts is told. On a cluster a message reaches all nodes, and the count
 -- is this node's. So a lock that was announced first, and taken back since nobody was counted,
 -- could have been heard of elsewhere.

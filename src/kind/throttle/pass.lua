@@ -11,6 +11,7 @@
 --   60 s. A call that was dropped does the same. So does a call that was refused although an
 --   earlier request of it may still arrive. If the request that gives back is lost too, nobody
 --   passes until the window is over.
+-- - If Redis's clock is set back, the window lasts longer by as much.
 -- - What is not prevented: the network may deliver a refused request once more when the window is
 --   over. That begins a window that nobody uses.
 --
