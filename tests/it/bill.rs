@@ -4,7 +4,7 @@
 //! Whoever pays by the command pays for each command inside of a script. So a test has the exact
 //! number for each call. What the bridge asks for its own sake does not count.
 
-use edgelock::{Command, Lease};
+use edgelock::{Command, Decision, GroupCommit, Lease, Reply, Section};
 use redis::ConnectionLike;
 
 use crate::support::{Http, Stack, TestClient, Tokio, client_of, eventually, ms, run};
@@ -204,6 +204,42 @@ fn each_call_that_holds_nothing_costs_so_many_commands() {
             .await
             .unwrap();
         bill.costs("debounce", 9);
+        bill.must_be_right();
+    });
+}
+
+/// Counts in `{a}:n`. Its turns use no fence.
+struct Count;
+
+impl Section for Count {
+    type Item = ();
+    type Answer = ();
+    type State = ();
+
+    const USES_FENCE: bool = false;
+
+    fn reads(&self, (): &()) -> Vec<Command> {
+        get().into()
+    }
+
+    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+        Decision::Write(set().into(), ())
+    }
+}
+
+#[test]
+fn a_turn_that_nobody_competes_with_costs_six_commands_beyond_its_own() {
+    run(async {
+        let mut bill = Bill::new();
+        let lock = bill.stack.client().lock("a");
+        let count = GroupCommit::new(Count);
+        count.submit(&lock, ()).await.unwrap();
+        bill.skip();
+        for _ in 0..2 {
+            count.submit(&lock, ()).await.unwrap();
+            // It reads, writes, and reads again for the next turn.
+            bill.costs("a turn", 6 + 3);
+        }
         bill.must_be_right();
     });
 }
