@@ -16,7 +16,7 @@
 use std::error::Error as StdError;
 use std::future::pending;
 use std::iter;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use reqwest::redirect;
@@ -164,9 +164,11 @@ fn why(error: reqwest::Error) -> String {
 /// thread, and in any runtime, however short.
 #[derive(Clone)]
 pub struct Tokio {
-    began: std::time::Instant,
     home: Arc<Mutex<Option<Home>>>,
 }
+
+/// All clients of a process have one clock, since they may share turns.
+static BEGAN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
 
 /// A runtime, with a task of ours that ends with it.
 struct Home {
@@ -194,7 +196,6 @@ impl Home {
 impl Default for Tokio {
     fn default() -> Self {
         let tokio = Self {
-            began: std::time::Instant::now(),
             home: Arc::default(),
         };
         drop(tokio.home());
@@ -217,7 +218,7 @@ impl Runtime for Tokio {
     fn now(&self) -> Instant {
         // A caller that asks for the time is about to wait, in a runtime.
         drop(self.home());
-        Instant::from_origin(self.began.elapsed())
+        Instant::from_origin(BEGAN.elapsed())
     }
 
     async fn sleep(&self, duration: Duration) {

@@ -55,7 +55,8 @@ pub struct EntropyUnavailable;
 pub trait Runtime: Send + Sync + 'static {
     /// The current instant, on a clock that never goes back. Deadlines are computed from it, so its
     /// rate must be within 1 % of that of Redis's clock. It may stand still while the handler
-    /// computes, as it does in deployed Workers.
+    /// computes, as it does in deployed Workers. Clients of one process that share turns have the
+    /// same clock, or seldom expect the right thing.
     fn now(&self) -> Instant;
 
     /// Completes once `duration` has passed. Dropping the future cancels the timer.

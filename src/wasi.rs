@@ -19,6 +19,7 @@
 //! are not: there is one thread. On any other they panic.
 
 use std::future::Future;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use send_wrapper::SendWrapper;
@@ -170,22 +171,15 @@ async fn next(pieces: &mut Pieces) -> Result<Option<Bytes>, TransportError> {
 }
 
 /// A component as [`Runtime`].
-#[derive(Clone, Copy, Debug)]
-pub struct Host {
-    began: std::time::Instant,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host(());
 
-impl Default for Host {
-    fn default() -> Self {
-        Self {
-            began: std::time::Instant::now(),
-        }
-    }
-}
+/// All clients of a component have one clock, since they may share turns.
+static BEGAN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
 
 impl Runtime for Host {
     fn now(&self) -> Instant {
-        Instant::from_origin(self.began.elapsed())
+        Instant::from_origin(BEGAN.elapsed())
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {

@@ -30,6 +30,10 @@ impl<A> Decided<A> {
         answers: Vec<Result<A, Error>>,
         mut replies: Vec<Reply>,
     ) -> Vec<Result<A, Error>> {
+        if replies.len() < self.writes.len() {
+            let missing = Error::unexpected("a reply to each write is missing");
+            return answers.iter().map(|_| Err(missing.clone())).collect();
+        }
         // These were executed, and nobody asks for their replies.
         for reply in replies.iter_mut().filter(|reply| is_left_out(reply)) {
             *reply = Reply::Nil;

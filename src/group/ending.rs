@@ -24,9 +24,9 @@ pub(super) fn fail<I, A>(turn: &Driver<Pending<I>, A>, asked: usize, error: &Err
     turn.fail(&undecided(error));
 }
 
-/// Before a turn has the lock, an unknown outcome is about the lock only. Nothing was done for its
-/// items.
-fn undecided(error: &Error) -> Error {
+/// The same error, of items for which nothing was done or was to be done. An unknown outcome is
+/// about the lock, or about the writes of others.
+pub(super) fn undecided(error: &Error) -> Error {
     if !error.is_outcome_unknown() {
         return error.clone();
     }

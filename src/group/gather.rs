@@ -160,6 +160,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             deciding: None,
             commit: None,
             has_begun: false,
+            before: None,
         });
         let orphan = self.orphan.take();
         Some(Drive { number, orphan })

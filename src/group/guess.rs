@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use super::decide::{Turn, Under, decide};
 use super::driver::Driver;
-use super::ending::{fail, observe};
+use super::ending::{fail, observe, undecided};
 use super::gather::Bound;
 use super::reads::{Pending, Reads, bytes};
 use super::section::Section;
@@ -68,7 +68,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     match once(section, turn, lock, bound, known).await {
         // If the holder has such turns, too, the lock is free when the second request arrives. Who
         // holds it for longer, or waits for it, is waited for in the queue.
-        Guess::NeedsLock(first @ 1..) => {
+        Guess::NeedsLock(first @ 1..) if lock.without(first).has_turns() => {
             match once(section, turn, &lock.without(first), bound, known).await {
                 Guess::NeedsLock(second) => Guess::NeedsLock(first + second),
                 outcome => outcome,
@@ -123,7 +123,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     reads.retain(&is_decided);
     let common = match decided.writes.is_empty() {
         true => Vec::new(),
-        false => known.in_common::<S>(lock.key(), &reads),
+        false => known.in_common::<S, _, _>(lock, &reads),
     };
     let writes = [&decided.writes[..], &common].concat();
     if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
@@ -175,7 +175,13 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         }
         Err(error) if error.is_outcome_unknown() => {
             known.seen.forget(lock.key());
-            turn.end((0..count).map(|_| Err(error.clone())).collect());
+            // An answer that depends on no write is not given either: its reads were guessed.
+            let is_undecided = |place| place < decided.first_write;
+            let told = |place| match is_undecided(place) {
+                true => undecided(&error),
+                false => error.clone(),
+            };
+            turn.end((0..count).map(|place| Err(told(place))).collect());
             Guess::Ended
         }
         Err(error) => {

@@ -23,12 +23,14 @@ pub trait Section: Send + Sync + 'static {
     /// round trip. The items are decided by what their reads will find: what the last turn of this
     /// process left, and nothing for keys that it did not read. The request writes only if the
     /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-    /// written, the turn takes the lock, and the items are decided once more, by other replies.
+    /// written, the turn takes the lock, and the items are decided once more, by other replies. So
+    /// `decide` must be able to do with replies that were never true, such as nothing for a key that
+    /// is always there.
     ///
     /// So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn
-    /// the lock. So does a read that replies more than 4 KiB to all items, or nothing known to a
-    /// key that was never read (a command other than those that read strings, hashes, lists, sets
-    /// and sorted sets). Locks that wait for replicas are always taken.
+    /// the lock. So do reads that all items have, if they find more than 4 KiB or if one of them
+    /// has more than 512 bytes; and a new command other than those that read strings, hashes,
+    /// lists, sets and sorted sets. Locks that wait for replicas are always taken.
     const USES_FENCE: bool = true;
 
     /// What must be known to decide `item`. Put what all items read first, in the same order: it is

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use super::habits::Habits;
-use super::reads::Reads;
+use super::reads::{Reads, bytes};
 use super::section::Section;
 use crate::command::{Command, Reply};
 use crate::lock::Lock;
@@ -20,8 +21,11 @@ const NAMES: usize = 64;
 /// So many reads of a turn are made again behind its writes, at most.
 const SHARED: usize = 8;
 
-/// A turn that reads larger shared things takes the lock: they would go there and back.
+/// A turn whose shared reads find more takes the lock: that would go there and back.
 const BYTES: usize = 4096;
+
+/// What is known for so long is not expected any more. Clocks may have gone apart.
+const OLD: Duration = Duration::from_secs(600);
 
 /// Of each name; `None` for one that reads too much.
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
@@ -55,9 +59,12 @@ impl Seen {
             let known = last.found.get(read).cloned();
             known.or_else(|| script::of_nothing(read))
         });
-        let since = u64::try_from(now.since(last.at).as_micros()).ok()?;
+        let since = now.since(last.at);
+        if since > OLD {
+            return None;
+        }
         Some(Expected {
-            redis_us: last.redis_us.saturating_add(since),
+            redis_us: last.redis_us.saturating_add(since.as_micros() as u64),
             found: found.collect::<Option<_>>()?,
         })
     }
@@ -72,6 +79,7 @@ impl Seen {
             Some(None) => return Vec::new(),
         };
         let is_common = |&(place, read): &(usize, &Command)| match before {
+            _ if !is_small(read) => false,
             _ if reads.is_shared(place) => true,
             Some(before) => before.contains(read),
             None => reads.items() == 1,
@@ -98,12 +106,15 @@ impl Seen {
         }
         let found: HashMap<_, _> = found.collect();
         let replies: Vec<_> = found.values().cloned().collect();
-        let is_small = resp::text(&replies).is_none_or(|text| text.len() <= BYTES);
-        let last = is_small.then(|| Last {
-            redis_us,
-            at,
-            found,
-            asked: reads.commands.iter().take(SHARED).cloned().collect(),
+        let text = resp::text(&replies).map_or(0, |text| text.len());
+        let last = (text <= BYTES).then(|| {
+            let asked = reads.commands.iter().filter(|read| is_small(read));
+            Last {
+                redis_us,
+                at,
+                found,
+                asked: asked.take(SHARED).cloned().collect(),
+            }
         });
         names.insert(name.to_owned(), last);
     }
@@ -112,6 +123,11 @@ impl Seen {
     pub(super) fn forget(&self, name: &str) {
         locked(&self.0).remove(name);
     }
+}
+
+/// Whether a read may be kept, and be made twice.
+fn is_small(read: &Command) -> bool {
+    bytes(std::slice::from_ref(read)) <= BYTES / SHARED
 }
 
 /// What a process knows of the names.
@@ -123,10 +139,14 @@ pub(super) struct Known<'a> {
 
 impl Known<'_> {
     /// As [`Seen::in_common`], if that is used.
-    pub(super) fn in_common<S: Section>(self, name: &str, reads: &Reads) -> Vec<Command> {
-        match S::USES_FENCE {
+    pub(super) fn in_common<S: Section, T: Transport, R: Runtime>(
+        self,
+        lock: &Lock<T, R>,
+        reads: &Reads,
+    ) -> Vec<Command> {
+        match S::USES_FENCE || !lock.has_turns() {
             true => Vec::new(),
-            false => self.seen.in_common(name, reads),
+            false => self.seen.in_common(lock.key(), reads),
         }
     }
 
@@ -138,7 +158,7 @@ impl Known<'_> {
         found: impl Iterator<Item = (Command, Reply)>,
         reads: &Reads,
     ) {
-        if S::USES_FENCE {
+        if S::USES_FENCE || !lock.has_turns() {
             return;
         }
         let now = lock.runtime().now();

@@ -8,7 +8,7 @@ use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess::{self, Found, Guess};
 use super::pace::Pace;
-use super::reads::Reads;
+use super::reads::{Reads, bytes};
 use super::section::Section;
 use super::seen::Known;
 use crate::lease::Lease;
@@ -123,7 +123,10 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let behind = answers.split_off(decided.first_write.min(count));
     // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
-    let common = known.in_common::<S>(lock.key(), &reads);
+    let mut common = known.in_common::<S, _, _>(lock, &reads);
+    if bytes(&decided.writes) + bytes(&common) > bound.bytes {
+        common.clear();
+    }
     let fence = lease.fence();
     let waiting = if decided.writes.is_empty() {
         known.note::<S, _, _>(lock, fence, reads.found(&common, &replies), &reads);

@@ -38,7 +38,6 @@ impl Call {
         let call = Self::about(subject.kind.turn()?, subject).args(args);
         let mut call = call.commands(&[guess.reads, guess.writes].concat());
         call.leaves_receipt = true;
-        call.ends_behind_commands = !guess.writes.is_empty();
         call.adds_up = !guess.writes.is_empty();
         Some(call.telling_each(true))
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::turn::{Entry, Left, Turn};
+use super::turn::{Before, Entry, Left, Turn};
 use super::{Bound, Gather};
 
 impl<I, C: Clone, P: Clone> Gather<I, C, P> {
@@ -71,12 +71,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         if !self.beat(number) {
             return None;
         }
+        let (owed, most) = (self.owed, self.most);
         // One item may have had the large reply. If not, a later turn finds out.
         self.most = self.most.saturating_add(self.most / 8 + 1);
         let asked_for = std::mem::take(&mut self.turn.as_mut()?.asked_for);
         let joining = self.take(&asked_for);
         let turn = self.turn.as_mut()?;
         turn.has_begun = true;
+        let blamed = turn.blamed;
+        turn.before = Some(Before { blamed, owed, most });
         self.owed = match turn.owes {
             0 => self.owed.saturating_sub(1),
             owes => owes,
@@ -192,10 +195,13 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         turn.map(|turn| turn.commit = Some(proof)).is_some()
     }
 
-    /// Nothing was decided or written for this turn after all. It goes on as before it began.
+    /// Nothing was written for this turn after all. It goes on as before it began.
     pub(in crate::group) fn retreat(&mut self, number: u64) {
-        if let Some(turn) = self.of(number) {
-            (turn.commit, turn.has_begun) = (None, false);
+        let Some(turn) = self.of(number) else { return };
+        (turn.commit, turn.has_begun) = (None, false);
+        if let Some(before) = turn.before.take() {
+            turn.blamed = before.blamed;
+            (self.owed, self.most) = (before.owed, before.most);
         }
     }
 

@@ -20,8 +20,17 @@ pub(super) struct Turn<I, C, P> {
     /// The place of the item that is being decided.
     pub(super) deciding: Option<usize>,
     pub(super) commit: Option<P>,
-    /// It has the lock. From then on no item leaves it.
+    /// It has the lock, or was sent without it. From then on no item leaves it.
     pub(super) has_begun: bool,
+    /// What was so before it began.
+    pub(super) before: Option<Before>,
+}
+
+/// What changes when a turn begins.
+pub(super) struct Before {
+    pub(super) blamed: u64,
+    pub(super) owed: usize,
+    pub(super) most: usize,
 }
 
 /// What is left of a turn whose driver vanished.

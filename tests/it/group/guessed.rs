@@ -1,11 +1,14 @@
 //! Turns that nobody competes with: one request each, without the lock.
 
-use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 use tokio::task::JoinHandle;
 
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
-use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
+use crate::support::faulty::{Proxy, json, serve};
+use crate::support::{Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
 
 /// Sells what is in `stock`, and says what is left behind an order. Its turns do not use their
 /// fences.
@@ -58,7 +61,7 @@ fn placed(
     sale: &GroupCommit<Stock>,
     lock: &TestLock,
     number: u64,
-) -> JoinHandle<Result<Option<i64>, edgelock::Error>> {
+) -> JoinHandle<Result<Option<i64>, Error>> {
     let (sale, lock) = (sale.clone(), lock.clone());
     tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
 }
@@ -293,5 +296,159 @@ fn a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten()
         }
         proxy.deliver().await;
         assert_eq!(log(&mut stack), [0]);
+    });
+}
+
+/// Its driver and the item behind it wait for so long, while another holds the lock.
+async fn behind_a_holder(waits: [u64; 2]) -> [Result<Option<i64>, Error>; 2] {
+    let mut stack = Stack::spawn();
+    let lock = stack.lock("a");
+    let sale = begun(&mut stack, &lock).await;
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let [first, second] = waits.map(|wait| lock.clone().wait_timeout(ms(wait)));
+    let [mut first, mut second] = [placed(&sale, &first, 1), placed(&sale, &second, 2)];
+    // The impatient one is told so while the lock is held.
+    let early = tokio::select! {
+        told = &mut first => [Some(told.unwrap()), None],
+        told = &mut second => [None, Some(told.unwrap())],
+    };
+    held.release().await.unwrap();
+    match early {
+        [Some(first), _] => [first, second.await.unwrap()],
+        [_, Some(second)] => [first.await.unwrap(), second],
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock() {
+    run(async {
+        for (waits, held) in [([300, 20_000], 0), ([20_000, 300], 1)] {
+            let told = behind_a_holder(waits).await;
+            assert_eq!(code(told[held].clone()), "held");
+            assert_eq!(told[1 - held], Ok(Some(98)));
+        }
+    });
+}
+
+#[test]
+fn with_few_requests_a_turn_waits_in_the_queue_nevertheless() {
+    run(async {
+        for requests in 4..8 {
+            let mut stack = Stack::spawn();
+            let lock = stack.lock("a").max_requests(requests);
+            let sale = begun(&mut stack, &lock).await;
+            let held = stack.lock("a").try_acquire().await.unwrap();
+            let order = placed(&sale, &lock, 1);
+            eventually(|| stack.waiters_for("a") == 1).await;
+            held.release().await.unwrap();
+            assert_eq!(order.await.unwrap(), Ok(Some(98)));
+        }
+    });
+}
+
+#[test]
+fn an_item_for_which_nothing_was_to_be_written_is_not_unknown() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+        let lock = proxy.client.clone().max_attempts(1).lock("a");
+        let sale = begun(&mut stack, &lock).await;
+        let _: () = stack.redis("SET stock 0");
+        // It takes the lock, and that is not known.
+        let error = sale.submit(&lock, 1).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+        let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+        let lock = proxy.client.clone().max_attempts(1).lock("a");
+        let sale = GroupCommit::new(Stock);
+        assert_eq!(sale.submit(&lock, 2).await, Ok(None));
+        eventually(|| proxy.seen().len() == 2).await;
+        let error = sale.submit(&lock, 3).await.unwrap_err();
+        assert!(!error.is_outcome_unknown(), "{error}");
+    });
+}
+
+#[test]
+fn what_is_stored_in_the_way_of_the_fence_is_told_and_nothing_ran() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let sale = begun(&mut stack, &lock).await;
+        let _: () = stack.redis("DEL {a}:fence");
+        let _: () = stack.redis("RPUSH {a}:fence x");
+        let error = sale.submit(&lock, 1).await.unwrap_err();
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("wrong_type", false)
+        );
+        assert_eq!(log(&mut stack), [0]);
+    });
+}
+
+/// Both a turn with the lock and one without it.
+#[test]
+fn a_bridge_that_leaves_replies_out_makes_the_outcome_unknown() {
+    run(async {
+        for short in [2, 3] {
+            let sent = Rc::new(Cell::new(0));
+            let url = serve(move |asked| {
+                sent.set(sent.get() + 1);
+                let (nonce, found) = (asked.nonce(), r"$2\r\n99\r\n$-1\r\n");
+                let said = match sent.get() {
+                    1 => format!(r#"[1,"{nonce}","1700000000000000","{found}"]"#),
+                    2 if short == 2 => format!(r#"[1,"{nonce}",""]"#),
+                    2 => format!(r#"[1,"{nonce}","+OK\r\n:1\r\n:1\r\n{found}"]"#),
+                    _ => format!(r#"[2,"{nonce}","1700000000000001",""]"#),
+                };
+                async move { Some(json(200, &format!(r#"{{"result":{said}}}"#))) }
+            });
+            let lock = client(&url.await, "token").max_attempts(1).lock("a");
+            let sale = GroupCommit::new(Stock);
+            for number in 2..short {
+                sale.submit(&lock, number).await.unwrap();
+            }
+            let error = sale.submit(&lock, short).await.unwrap_err();
+            assert!(error.is_outcome_unknown(), "{error}");
+        }
+    });
+}
+
+/// Reads much, and writes much.
+struct Wide;
+
+impl Section for Wide {
+    type Item = ();
+    type Answer = ();
+    type State = ();
+
+    const USES_FENCE: bool = false;
+
+    fn reads(&self, (): &()) -> Vec<Command> {
+        let key = |number: u64| format!("{number}{}", "k".repeat(400));
+        (0..8)
+            .map(|number| Command::new("GET").key(key(number)))
+            .collect()
+    }
+
+    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+        let large = Command::new("SET").key("v").arg("v".repeat(8_000));
+        Decision::Write(vec![large], ())
+    }
+}
+
+#[test]
+fn what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be() {
+    run(async {
+        let stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let lock = proxy.client.lock("a");
+        let group = GroupCommit::new(Wide).max_bytes(10_000);
+        for _ in 0..3 {
+            group.submit(&lock, ()).await.unwrap();
+        }
+        for words in proxy.seen() {
+            let bytes: usize = words[2..].iter().map(|word| word.len() + 3).sum();
+            assert!(bytes < 10_000, "{bytes}");
+        }
     });
 }
