@@ -24,8 +24,8 @@ pub trait Section: Send + Sync + 'static {
     /// process left, and nothing for keys that it did not read. The request writes only if the
     /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
     /// written, the turn takes the lock, and the items are decided once more, by other replies. So
-    /// `decide` must be able to do with replies that were never true, such as nothing for a key that
-    /// is always there.
+    /// `decide` must be able to do with replies that were never true, such as nothing for a key
+    /// that is always there.
     ///
     /// So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn
     /// the lock. So do reads that all items have, if they find more than 4 KiB or if one of them
