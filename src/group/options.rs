@@ -15,8 +15,8 @@ impl<S: Section> GroupCommit<S> {
     /// not answer costs one more round trip. A look waits for a quarter of a round trip at most
     /// behind another one. If a look fails, the turn decides.
     ///
-    /// No item is looked at with [`Lock::wait_for_replicas`], since a look sees what no replica has
-    /// yet, nor if its reads alone are over [`GroupCommit::max_bytes`].
+    /// No item is looked at with [`wait_for_replicas`](crate::Lock::wait_for_replicas), since a look
+    /// sees what no replica has yet, nor if its reads alone are over [`GroupCommit::max_bytes`].
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
@@ -42,7 +42,7 @@ impl<S: Section> GroupCommit<S> {
 
     /// How many items of a name may wait for a turn, or for a look: 10,000 by default. Once all
     /// names together have five times as many, each may have its share of as many again, or one.
-    /// Beyond that an item gets [`Error::Held`] at once. 0 means one at a time.
+    /// Beyond that an item gets [`Error::Held`](crate::Error::Held) at once. 0 means one at a time.
     #[must_use]
     pub const fn max_waiting(mut self, items: usize) -> Self {
         self.bound.waiting = items;
