@@ -175,8 +175,8 @@ async fn why_redis_cannot_be_reached_is_in_the_log() {
         .await;
     full.expect("a setting");
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    // If Redis closes a new connection before its reason was read, all that the bridge knows is that
-    // it cannot be reached.
+    // If Redis closes a new connection before its reason was read, all that the bridge knows is
+    // that it cannot be reached.
     until("it says when to come back", async || {
         let refused = bridge.post("/", r#"["PING"]"#).send().await.unwrap();
         assert_eq!(refused.status(), 503);
