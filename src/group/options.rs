@@ -15,8 +15,9 @@ impl<S: Section> GroupCommit<S> {
     /// not answer costs one more round trip. A look waits for a quarter of a round trip at most
     /// behind another one. If a look fails, the turn decides.
     ///
-    /// No item is looked at with [`wait_for_replicas`](crate::Lock::wait_for_replicas), since a look
-    /// sees what no replica has yet, nor if its reads alone are over [`GroupCommit::max_bytes`].
+    /// No item is looked at with [`wait_for_replicas`](crate::Lock::wait_for_replicas), since a
+    /// look sees what no replica has yet, nor if its reads alone are over
+    /// [`GroupCommit::max_bytes`].
     #[must_use]
     pub fn peek(mut self, peek: Peek<S>) -> Self {
         self.peek = Some(peek);
