@@ -23,6 +23,11 @@ impl<A> Decided<A> {
         self.owners.chunk_by(|left, right| left == right).count()
     }
 
+    /// What the next turn will read stands behind the writes. The replies to it.
+    pub(super) fn split_off_found(&self, replies: &mut Vec<Reply>) -> Vec<Reply> {
+        replies.split_off(self.writes.len().min(replies.len()))
+    }
+
     /// The outcomes of the items whose answers depend on the commit, by the replies to its
     /// commands.
     pub(super) fn committed(

@@ -22,9 +22,9 @@ use super::decide::{Turn, Under, decide};
 use super::driver::Driver;
 use super::ending::{fail, observe, undecided};
 use super::gather::Bound;
-use super::reads::{Pending, Reads, bytes};
+use super::reads::{Pending, Reads, bytes, retain};
 use super::section::Section;
-use super::seen::Known;
+use super::seen::{Known, may_guess};
 use crate::command::Reply;
 use crate::lease::Lease;
 use crate::lock::Lock;
@@ -62,7 +62,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     bound: Bound,
     known: Known<'_>,
 ) -> Guess<S, T, R> {
-    if S::USES_FENCE || !lock.has_turns() {
+    if !may_guess::<S, _, _>(lock) {
         return Guess::NeedsLock(0);
     }
     match once(section, turn, lock, bound, known).await {
@@ -123,7 +123,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     reads.retain(&is_decided);
     let common = match decided.writes.is_empty() {
         true => Vec::new(),
-        false => known.in_common::<S, _, _>(lock, &reads),
+        false => known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound),
     };
     let writes = [&decided.writes[..], &common].concat();
     if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
@@ -144,7 +144,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     let count = items.len();
     match lock.guess(claim, &guess).await {
         Ok(RunOrLock::Ran { fence, mut replies }) => {
-            let found = replies.split_off(decided.writes.len().min(replies.len()));
+            let found = decided.split_off_found(&mut replies);
             if !decided.writes.is_empty() {
                 known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
             }
@@ -190,11 +190,6 @@ async fn once<S: Section, T: Transport, R: Runtime>(
             Guess::Ended
         }
     }
-}
-
-fn retain<O>(all: &mut Vec<O>, has: &[bool]) {
-    let mut has = has.iter();
-    all.retain(|_| has.next() == Some(&true));
 }
 
 /// All callers have left.

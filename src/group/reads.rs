@@ -109,8 +109,7 @@ impl Reads {
 
     /// Removes the items for which `has` is false.
     pub(super) fn retain(&mut self, has: &[bool]) {
-        let mut has = has.iter();
-        self.places.retain(|_| has.next() == Some(&true));
+        retain(&mut self.places, has);
     }
 
     /// Whether the replies ahead of one item's own left no room for them in the answer.
@@ -127,6 +126,12 @@ impl Reads {
         let commands = self.places[item].iter().map(|place| &self.commands[*place]);
         failed(commands, &found).map_or(Ok(found), Err)
     }
+}
+
+/// Removes those for which `has` is false.
+pub(super) fn retain<O>(all: &mut Vec<O>, has: &[bool]) {
+    let mut has = has.iter();
+    all.retain(|_| has.next() == Some(&true));
 }
 
 /// The error of the first of one item's commands that failed, by the replies to all of them.

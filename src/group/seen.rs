@@ -1,9 +1,11 @@
 //! What the last turn of a name left behind, by which the next one guesses what it will read.
 
 use std::collections::HashMap;
+use std::slice::from_ref;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::gather::Bound;
 use super::habits::Habits;
 use super::reads::{Reads, bytes};
 use super::section::Section;
@@ -105,9 +107,11 @@ impl Seen {
             return;
         }
         let found: HashMap<_, _> = found.collect();
-        let replies: Vec<_> = found.values().cloned().collect();
-        let text = resp::text(&replies).map_or(0, |text| text.len());
-        let last = (text <= BYTES).then(|| {
+        let texts = found
+            .values()
+            .filter_map(|reply| resp::text(from_ref(reply)));
+        let size: usize = texts.map(|text| text.len()).sum();
+        let last = (size <= BYTES).then(|| {
             let asked = reads.commands.iter().filter(|read| is_small(read));
             Last {
                 redis_us,
@@ -127,7 +131,12 @@ impl Seen {
 
 /// Whether a read may be kept, and be made twice.
 fn is_small(read: &Command) -> bool {
-    bytes(std::slice::from_ref(read)) <= BYTES / SHARED
+    bytes(from_ref(read)) <= BYTES / SHARED
+}
+
+/// Whether a turn of this section may do without the lock.
+pub(super) fn may_guess<S: Section, T: Transport, R: Runtime>(lock: &Lock<T, R>) -> bool {
+    !S::USES_FENCE && lock.has_turns()
 }
 
 /// What a process knows of the names.
@@ -138,16 +147,22 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// As [`Seen::in_common`], if that is used.
+    /// As [`Seen::in_common`], if that is used, and has room behind `writes`.
     pub(super) fn in_common<S: Section, T: Transport, R: Runtime>(
         self,
         lock: &Lock<T, R>,
         reads: &Reads,
+        writes: &[Command],
+        bound: Bound,
     ) -> Vec<Command> {
-        match S::USES_FENCE || !lock.has_turns() {
-            true => Vec::new(),
-            false => self.seen.in_common(lock.key(), reads),
+        if !may_guess::<S, _, _>(lock) {
+            return Vec::new();
         }
+        let mut common = self.seen.in_common(lock.key(), reads);
+        if bytes(writes) + bytes(&common) > bound.bytes {
+            common.clear();
+        }
+        common
     }
 
     /// At this time of Redis's these reads found that, as the next turn will read them, too.
@@ -158,7 +173,7 @@ impl Known<'_> {
         found: impl Iterator<Item = (Command, Reply)>,
         reads: &Reads,
     ) {
-        if S::USES_FENCE || !lock.has_turns() {
+        if !may_guess::<S, _, _>(lock) {
             return;
         }
         let now = lock.runtime().now();

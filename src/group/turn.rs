@@ -8,7 +8,7 @@ use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess::{self, Found, Guess};
 use super::pace::Pace;
-use super::reads::{Reads, bytes};
+use super::reads::{Reads, retain};
 use super::section::Section;
 use super::seen::Known;
 use crate::lease::Lease;
@@ -94,8 +94,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     // A driver that was passed over while it waited must not even decide. Dropping the lease gives
     // it back.
     let Some(has) = turn.begin() else { return };
-    let mut of_turn = has.iter();
-    items.retain(|_| of_turn.next() == Some(&true));
+    retain(&mut items, &has);
     reads.retain(&has);
     // All have left, or the one for which there was room.
     if items.is_empty() || !has[0] && reads.lacks_room(0, &replies) {
@@ -123,10 +122,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let behind = answers.split_off(decided.first_write.min(count));
     // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
-    let mut common = known.in_common::<S, _, _>(lock, &reads);
-    if bytes(&decided.writes) + bytes(&common) > bound.bytes {
-        common.clear();
-    }
+    let common = known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound);
     let fence = lease.fence();
     let waiting = if decided.writes.is_empty() {
         known.note::<S, _, _>(lock, fence, reads.found(&common, &replies), &reads);
@@ -141,7 +137,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
             .await;
         turn.end(match outcome {
             Ok(mut replies) => {
-                let found = replies.split_off(decided.writes.len().min(replies.len()));
+                let found = decided.split_off_found(&mut replies);
                 known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
                 decided.committed(behind, replies)
             }

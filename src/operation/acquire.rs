@@ -21,12 +21,12 @@ use super::{Claim, Cx, Input, Operation};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use asking::Asking;
-use candidate::{Candidate, Grant};
+use candidate::Candidate;
 use question::Asked;
 use waiting::Waiting;
 
 pub(crate) use candidate::AcquireOptions;
-pub(crate) use taken::{Granted, Taken};
+pub(crate) use taken::{Grant, Granted, Taken};
 
 /// Takes a lock, or waits for it as its options say.
 pub(crate) struct Acquire {

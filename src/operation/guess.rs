@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ask, Claim, Completed, Cx, GiveBack, Granted, Input, Operation, TimeLimit};
+use super::{Ask, Claim, Completed, Cx, GiveBack, Grant, Granted, Input, Operation, TimeLimit};
 use crate::command::Reply;
 use crate::error::Error;
-use crate::event::EventKind;
 use crate::script::{Call, Guessed};
 
 /// What it comes to.
@@ -46,19 +45,13 @@ impl RunGuess {
             let lock = self.claim.lock();
             return Err(Error::Expired { lock });
         }
-        let waited = cx.now.since(self.claim.since);
-        let requests = asked.requests;
-        let kind = EventKind::Acquired { waited, requests };
-        self.claim.observe(cx.host(), kind);
-        Ok(RunOrLock::Lock(Box::new(Granted {
-            claim: Claim {
-                since: cx.now,
-                ..self.claim.clone()
-            },
+        let grant = Grant {
             deadline,
             fence,
-            replies: self.claim.quoted(found),
-        })))
+            replies: found,
+        };
+        let granted = Granted::of(&self.claim, cx, asked.requests, grant);
+        Ok(RunOrLock::Lock(Box::new(granted)))
     }
 
     fn abandon(&self, cx: &mut Cx<'_>) {

@@ -8,8 +8,9 @@
 //!                     Pause ──▶ asked
 //! ```
 
-use super::candidate::{Candidate, Grant};
+use super::candidate::Candidate;
 use super::question::{Asked, Question};
+use super::taken::Grant;
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;

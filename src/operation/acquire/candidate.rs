@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::schedule;
+use super::taken::Grant;
 use super::{Claim, Cx, Granted};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;
@@ -152,19 +153,7 @@ impl Candidate {
     pub(super) fn granted(&mut self, cx: &Cx<'_>, granted: Grant) -> Granted {
         self.needs_cleanup = false;
         self.waits = false;
-        let waited = cx.now.since(self.claim.since);
-        let requests = self.requests;
-        let kind = EventKind::Acquired { waited, requests };
-        self.claim.observe(cx.host(), kind);
-        Granted {
-            claim: Claim {
-                since: cx.now,
-                ..self.claim.clone()
-            },
-            deadline: granted.deadline,
-            fence: granted.fence,
-            replies: self.claim.quoted(granted.replies),
-        }
+        Granted::of(&self.claim, cx, self.requests, granted)
     }
 
     /// What it wanted the lock for was executed before.
@@ -216,13 +205,6 @@ impl Candidate {
         }
         is_due
     }
-}
-
-/// The lock was granted until `deadline`.
-pub(super) struct Grant {
-    pub(super) deadline: Instant,
-    pub(super) fence: u64,
-    pub(super) replies: Vec<crate::command::Reply>,
 }
 
 /// The place in the queue that `claim` would have.

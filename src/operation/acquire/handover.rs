@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::Cx;
-use super::candidate::{Candidate, Grant};
+use super::candidate::Candidate;
 use super::question::HeldBy;
+use super::taken::Grant;
 use crate::operation::deadline;
 use crate::script::{self, Handover};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::candidate::{Candidate, Grant};
-use super::taken::NOTHING_KEPT;
+use super::candidate::Candidate;
+use super::taken::{Grant, NOTHING_KEPT};
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::{Ask, Completed, Operation, TimeLimit};

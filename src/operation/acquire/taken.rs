@@ -2,7 +2,8 @@
 
 use crate::command::Reply;
 use crate::error::Error;
-use crate::operation::{Claim, Hold, Terms};
+use crate::event::EventKind;
+use crate::operation::{Claim, Cx, Hold, Terms};
 use crate::runtime::Instant;
 
 /// The claim has the lock.
@@ -14,12 +15,35 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
+    /// Tells it to observers, too. It took so many `requests`.
+    pub(crate) fn of(claim: &Claim, cx: &Cx<'_>, requests: u32, grant: Grant) -> Self {
+        let waited = cx.now.since(claim.since);
+        let kind = EventKind::Acquired { waited, requests };
+        claim.observe(cx.host(), kind);
+        Self {
+            claim: Claim {
+                since: cx.now,
+                ..claim.clone()
+            },
+            deadline: grant.deadline,
+            fence: grant.fence,
+            replies: claim.quoted(grant.replies),
+        }
+    }
+
     /// The hold that begins, and the replies to the reads.
     pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
         let terms = Terms::new(self.fence, Some(self.claim.ttl));
         let hold = Hold::new(self.claim, terms, Some(self.deadline));
         (hold, self.replies)
     }
+}
+
+/// The lock was granted until `deadline`.
+pub(crate) struct Grant {
+    pub(crate) deadline: Instant,
+    pub(crate) fence: u64,
+    pub(crate) replies: Vec<Reply>,
 }
 
 /// What there is to have: the lock, or what was done under it.

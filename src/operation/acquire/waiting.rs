@@ -16,10 +16,11 @@ use std::time::Duration;
 
 use super::super::schedule::{self, Schedule};
 use super::asking::Asking;
-use super::candidate::{Candidate, Grant};
+use super::candidate::Candidate;
 use super::handover::{self, Meaning};
 use super::question::{Asked, HeldBy};
 use super::subscription::{Subscription, Wakeup};
+use super::taken::Grant;
 use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::event::EventKind;
