@@ -30,6 +30,11 @@ impl<I, A> Driver<I, A> {
         self.with(|line, number| line.ask(number, bound)).flatten()
     }
 
+    /// How many items are in this turn, or wait.
+    pub(super) fn here(&self) -> usize {
+        self.with(|line, _| line.here()).unwrap_or_default()
+    }
+
     /// As [`Gather::begin`].
     pub(super) fn begin(&self) -> Option<Vec<bool>> {
         self.with(|line, number| line.begin(number)).flatten()

@@ -103,6 +103,12 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.waiting.len()
     }
 
+    /// How many items are in the turn, or wait.
+    pub(super) fn here(&self) -> usize {
+        let in_turn = self.turn.as_ref().map_or(0, |turn| turn.entries.len());
+        in_turn + self.waiting.len()
+    }
+
     /// Adds an item whose reads have this many bytes, and returns its ticket.
     pub(super) fn arrive(&mut self, item: Arc<I>, bytes: usize, caller: C) -> u64 {
         if self.is_idle() {

@@ -65,6 +65,9 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     if !may_guess::<S, _, _>(lock) {
         return Guess::NeedsLock(0);
     }
+    while (known.seen).expects_more(lock.key(), turn.here(), lock.runtime().now()) {
+        lock.runtime().sleep(Duration::from_millis(1)).await;
+    }
     match once(section, turn, lock, bound, known).await {
         // If the holder has such turns, too, the lock is free when the second request arrives. Who
         // holds it for longer, or waits for it, is waited for in the queue.
@@ -153,6 +156,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
             let mut answers = std::mem::take(&mut decided.answers);
             let behind = answers.split_off(decided.first_write.min(count));
             answers.extend(decided.committed(behind, replies));
+            known.ends(lock, turn.here());
             let waiting = turn.end(answers);
             observe(lock, count, waiting, begun_at);
             Guess::Ended

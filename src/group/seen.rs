@@ -29,6 +29,10 @@ const BYTES: usize = 4096;
 /// What is known for so long is not expected any more. Clocks may have gone apart.
 const OLD: Duration = Duration::from_secs(600);
 
+/// Of those whom a turn answers, some come back at once. For so long the next turn waits for them.
+/// Otherwise they would come just too late for it, each time.
+const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
+
 /// Of each name; `None` for one that reads too much.
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
 
@@ -39,6 +43,9 @@ struct Last {
     at: Instant,
     found: HashMap<Command, Reply>,
     asked: Vec<Command>,
+    ended_at: Instant,
+    /// How many items were there when it ended: its own, and those that waited.
+    were_there: usize,
 }
 
 /// What a turn expects.
@@ -71,6 +78,15 @@ impl Seen {
         })
     }
 
+    /// Whether more than the items that are `here` may come at once, behind the end of a turn.
+    pub(super) fn expects_more(&self, name: &str, here: usize, now: Instant) -> bool {
+        let names = locked(&self.0);
+        let last = names.get(name).and_then(Option::as_ref);
+        last.is_some_and(|last| {
+            here < last.were_there && now.since(last.ended_at) < COME_BACK_WITHIN
+        })
+    }
+
     /// Those of a turn's reads that the next turn will have, too: of several items, what they have
     /// in common; of one, what the turn before it read. They are read again behind the writes.
     pub(super) fn in_common(&self, name: &str, reads: &Reads) -> Vec<Command> {
@@ -100,8 +116,13 @@ impl Seen {
         reads: &Reads,
     ) {
         let mut names = locked(&self.0);
+        // Whoever asks for one name after another makes it forget those, and not a name in use.
         if names.len() >= NAMES && !names.contains_key(name) {
-            names.clear();
+            let at = |last: &Option<Last>| last.as_ref().map(|last| last.at);
+            let oldest = names.iter().min_by_key(|(_, last)| at(last));
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                names.remove(&oldest);
+            }
         }
         if let Some(None) = names.get(name) {
             return;
@@ -118,6 +139,8 @@ impl Seen {
                 at,
                 found,
                 asked: asked.take(SHARED).cloned().collect(),
+                ended_at: at,
+                were_there: 0,
             }
         });
         names.insert(name.to_owned(), last);
@@ -163,6 +186,15 @@ impl Known<'_> {
             common.clear();
         }
         common
+    }
+
+    /// A turn ends, and so many items are there.
+    pub(super) fn ends<T: Transport, R: Runtime>(self, lock: &Lock<T, R>, here: usize) {
+        let mut names = locked(&self.seen.0);
+        if let Some(Some(last)) = names.get_mut(lock.key()) {
+            last.ended_at = lock.runtime().now();
+            last.were_there = here;
+        }
     }
 
     /// At this time of Redis's these reads found that, as the next turn will read them, too.

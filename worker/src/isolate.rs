@@ -45,8 +45,9 @@ thread_local! {
     static ORDERING: Gate = Gate::new(most(ANY, 8_192), most(ANY, 0));
     /// Carts, by the sales whose locks they take. Another one gets in line before one is done.
     pub static CARTS: Gate = Gate::new(most(2, 32), most(128, 512));
-    /// Sales that are opened, by the name of their lock.
-    pub static OPENINGS: Gate = Gate::new(most(2, 16), most(128, 512));
+    /// Sales that are opened, by the name of their lock. That is rare, and costs as much as many
+    /// orders.
+    pub static OPENINGS: Gate = Gate::new(most(2, 4), most(128, 512));
 }
 
 /// Lets a request read something.

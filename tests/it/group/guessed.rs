@@ -119,6 +119,24 @@ fn a_turn_that_expects_something_else_takes_the_lock_and_decides_anew(spawn: Spa
 }
 
 #[test]
+fn a_name_in_use_is_known_however_many_others_are_asked_for() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let (client, seen) = stack.watched();
+        let (lock, sale) = (client.lock("a"), GroupCommit::new(Stock));
+        let _: () = stack.redis("SET stock 100");
+        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+        for number in 1..100 {
+            let other = client.lock(&format!("other:{number}"));
+            assert_eq!(sale.submit(&other, 0).await, Ok(Some(99)));
+            let sent = seen.sent();
+            sale.submit(&lock, number).await.unwrap();
+            assert_eq!(seen.sent() - sent, 1, "{number}");
+        }
+    });
+}
+
+#[test]
 fn a_turn_waits_for_a_holder_and_sees_what_it_wrote() {
     run(async {
         let mut stack = Stack::spawn();

@@ -40,9 +40,9 @@ impl Order {
     }
 }
 
-/// Who orders this.
+/// Who orders this. The later ones of orders that come one after the other are of a buyer each.
 pub(super) const fn buyer(number: usize) -> usize {
-    number % 5
+    if number < 1_000 { number % 5 } else { number }
 }
 
 /// What a turn has sold so far.
