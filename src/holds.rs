@@ -1,6 +1,5 @@
 //! The leases that a client has, by name: for a call that waits for the lease of its own caller.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::locked::locked;
@@ -11,30 +10,26 @@ pub(crate) trait Holding: Send + Sync {
     fn is_held(&self, now: Instant) -> bool;
 }
 
+/// A client has few at a time, so they are searched one after the other.
 #[derive(Default)]
-pub(crate) struct Holds(Mutex<BTreeMap<String, Vec<Weak<dyn Holding>>>>);
+pub(crate) struct Holds(Mutex<Vec<(String, Weak<dyn Holding>)>>);
 
 impl Holds {
     pub(crate) fn enter(&self, name: &str, holding: &Arc<dyn Holding>) {
-        let mut all = locked(&self.0);
-        let of_name = all.entry(name.to_owned()).or_default();
-        of_name.push(Arc::downgrade(holding));
+        let entry = (name.to_owned(), Arc::downgrade(holding));
+        locked(&self.0).push(entry);
     }
 
-    pub(crate) fn leave(&self, name: &str, holding: &Arc<dyn Holding>) {
-        let mut all = locked(&self.0);
-        if let Some(of_name) = all.get_mut(name) {
-            of_name.retain(|other| !Weak::ptr_eq(other, &Arc::downgrade(holding)));
-            if of_name.is_empty() {
-                all.remove(name);
-            }
-        }
+    pub(crate) fn leave(&self, holding: &Arc<dyn Holding>) {
+        let left = Arc::downgrade(holding);
+        locked(&self.0).retain(|(_, other)| !Weak::ptr_eq(other, &left));
     }
 
     /// Whether the client has a lease of this name.
     pub(crate) fn has(&self, name: &str, now: Instant) -> bool {
+        let is_held = |holding: Arc<dyn Holding>| holding.is_held(now);
         let all = locked(&self.0);
-        let mut of_name = all.get(name).into_iter().flatten();
-        of_name.any(|holding| (holding.upgrade()).is_some_and(|holding| holding.is_held(now)))
+        let mut of_name = all.iter().filter(|(other, _)| other == name);
+        of_name.any(|(_, holding)| holding.upgrade().is_some_and(is_held))
     }
 }

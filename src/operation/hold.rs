@@ -13,7 +13,6 @@ use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
 use crate::event::EventKind;
-use crate::holds::Holds;
 use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{Call, Renewed, Write};
@@ -48,7 +47,7 @@ impl Hold {
             state: Arc::new(Mutex::new(State::new(deadline))),
             watchers: Watchers::none(),
         };
-        hold.for_each_name(Holds::enter);
+        hold.make_known();
         hold
     }
 

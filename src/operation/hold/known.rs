@@ -9,18 +9,24 @@ use crate::locked::locked;
 use crate::runtime::Instant;
 
 impl Hold {
-    pub(super) fn for_each_name(&self, note: impl Fn(&Holds, &str, &Arc<dyn Holding>)) {
-        let holding: Arc<dyn Holding> = self.state.clone();
-        let holds = self.claim.topology.holds();
+    pub(super) fn make_known(&self) {
         for name in iter::once(&self.claim.name).chain(self.claim.name.others()) {
-            note(holds, name.key(), &holding);
+            self.holds().enter(name.key(), &self.holding());
         }
+    }
+
+    fn holding(&self) -> Arc<dyn Holding> {
+        self.state.clone()
+    }
+
+    fn holds(&self) -> &Holds {
+        self.claim.topology.holds()
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.for_each_name(Holds::leave);
+        self.holds().leave(&self.holding());
     }
 }
 
