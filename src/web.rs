@@ -33,6 +33,9 @@
 
 mod call;
 mod callback;
+#[cfg(feature = "host-json")]
+#[doc(hidden)]
+pub mod driven;
 mod executor;
 #[cfg(feature = "host-json")]
 mod faces;
@@ -51,15 +54,6 @@ pub use callback::settled;
 pub use executor::{begin, promise, spawn};
 pub use fetch::Fetch;
 pub use host::Host;
-
-// The npm package's own: it drives the operations itself.
-#[cfg(feature = "host-json")]
-#[doc(hidden)]
-pub use {
-    fetch::take_thrown,
-    held::{Held, Writes},
-    steps::{JsOutcome, Report, Steps},
-};
 
 /// For tests of what JavaScript does, in place of Rust's own `test`.
 #[cfg(all(test, feature = "host-json"))]

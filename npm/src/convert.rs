@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgelock::web::take_thrown;
+use edgelock::web::driven::take_thrown;
 use edgelock::{BadResponse, Command, Error, Event, EventKind, Holder, Inspection, Reply};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;

@@ -1,6 +1,6 @@
 //! A lock that is held.
 
-use edgelock::web::{Held, JsOutcome, Steps, Writes};
+use edgelock::web::driven::{Held, JsOutcome, Steps, Writes};
 use edgelock::{Error, Reply};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;

@@ -14,7 +14,7 @@ mod once;
 mod paced;
 
 use edgelock::Error;
-use edgelock::web::{self, Bridge, Fetch, Host, Steps};
+use edgelock::web::driven::{self as web, Bridge, Say, Sent, Steps, Surroundings};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
@@ -196,11 +196,11 @@ impl Client {
             ids.extend(id.as_string());
             bridges.push(bridge);
         }
-        let (fetch, host) = (Fetch::default(), host(on_event));
+        let (sent, host) = (Sent::default(), Surroundings(listener(on_event)));
         let mut client = match bridges.as_slice() {
-            _ if is_quorum => edgelock::Client::quorum(bridges, fetch, host)?,
-            [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), fetch, host),
-            _ => edgelock::Client::sharded(ids.into_iter().zip(bridges), fetch, host)?,
+            _ if is_quorum => edgelock::Client::quorum(bridges, sent, host)?,
+            [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), sent, host),
+            _ => edgelock::Client::sharded(ids.into_iter().zip(bridges), sent, host)?,
         };
         if let Some(prefix) = prefix.as_string() {
             client = client.prefix(&prefix);
@@ -221,14 +221,6 @@ impl Client {
     }
 }
 
-fn host(on_event: JsValue) -> Host {
-    let host = Host::default();
-    if on_event.is_undefined() {
-        return host;
-    }
-    let on_event = Function::from(on_event);
-    host.on_event(move |happened| {
-        // It only notes the event, and cannot fail.
-        let _ = on_event.call1(&JsValue::UNDEFINED, &event(happened));
-    })
+fn listener(on_event: JsValue) -> Option<(Function, Say)> {
+    (!on_event.is_undefined()).then(|| (Function::from(on_event), event as Say))
 }

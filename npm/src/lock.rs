@@ -1,6 +1,6 @@
 //! A name that can be locked.
 
-use edgelock::web::{self, Held, JsOutcome, Steps};
+use edgelock::web::driven::{self as web, Held, JsOutcome, Steps};
 use edgelock::{Error, Reply, Token};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;

@@ -1,6 +1,6 @@
 //! Work that is executed once, and whose result is kept.
 
-use edgelock::web::{self, Steps};
+use edgelock::web::driven::{self as web, Steps};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 

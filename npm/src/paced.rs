@@ -1,6 +1,6 @@
 //! Calls of which some go through, and that hold nothing.
 
-use edgelock::web::{self, Steps};
+use edgelock::web::driven::{self as web, Steps};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{checked, perhaps_milliseconds};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use super::driven::{Sent, Surroundings};
 use super::held::{Held, Writes};
 use super::steps::{JsHost, Report, Steps};
-use super::{Fetch, Host};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
 use crate::command::{Command, Reply};
@@ -20,7 +20,7 @@ use crate::throttle::Throttle;
 use crate::token::Token;
 
 #[doc(hidden)]
-impl Client<Fetch, Host> {
+impl Client<Sent, Surroundings> {
     /// As [`Client::read`]. With `tells_each` the reply to a read that failed is its error.
     pub fn read_steps(
         &self,
@@ -37,7 +37,7 @@ impl Client<Fetch, Host> {
 }
 
 #[doc(hidden)]
-impl Lock<Fetch, Host> {
+impl Lock<Sent, Surroundings> {
     /// As [`Lock::acquire_and_read`], or as [`Lock::try_acquire`] if it does not wait.
     pub fn acquire_steps(
         &self,
@@ -110,7 +110,7 @@ impl Lock<Fetch, Host> {
 }
 
 #[doc(hidden)]
-impl Once<Fetch, Host> {
+impl Once<Sent, Surroundings> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self, report: Report<Result<Held, String>>) -> Steps {
         let begun = |place: &JsHost, begun: Result<Taken<Granted>, Error>| {
@@ -144,7 +144,7 @@ impl Once<Fetch, Host> {
 }
 
 #[doc(hidden)]
-impl Throttle<Fetch, Host> {
+impl Throttle<Sent, Surroundings> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
         let passed = |_: &JsHost, passed: Result<Passage, Error>| {
@@ -158,7 +158,7 @@ impl Throttle<Fetch, Host> {
 }
 
 #[doc(hidden)]
-impl Debounce<Fetch, Host> {
+impl Debounce<Sent, Surroundings> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self, report: Report<bool>) -> Steps {
         Steps::new(

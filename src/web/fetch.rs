@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use js_sys::{Function, Object, Uint8Array};
@@ -10,6 +11,7 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
+use crate::locked::locked;
 use crate::transport::{Request, Response, Transport, TransportError};
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
@@ -49,13 +51,16 @@ pub struct Fetch(SendWrapper<Exchanges>);
 struct Exchanges {
     /// Replaces the host's own `fetch`.
     function: Option<Function>,
-    /// The headers of the last request as JavaScript objects. They seldom change, and converting
-    /// each costs two copies.
-    headers: RefCell<Option<Converted>>,
+    headers: Headers,
     /// Closures that no exchange uses now. Making a closure visible to JavaScript costs more than
     /// calling it.
     idle: RefCell<Vec<Completion>>,
 }
+
+/// The headers of the last request as a JavaScript object. They seldom change, and converting each
+/// costs two copies.
+#[derive(Default)]
+pub(super) struct Headers(Mutex<Option<Converted>>);
 
 struct Converted {
     from: Vec<(&'static str, String)>,
@@ -104,11 +109,6 @@ impl Fetch {
             ..Exchanges::default()
         }))
     }
-
-    #[cfg(feature = "host-json")]
-    pub(super) fn headers(&self, headers: &[(&'static str, String)]) -> Object {
-        self.0.headers(headers)
-    }
 }
 
 impl Exchanges {
@@ -117,7 +117,7 @@ impl Exchanges {
         let exchange = Exchange::new(
             self.function.as_ref(),
             request.url,
-            &self.headers(request.headers),
+            &self.headers.object(request.headers),
             &request.body,
             request.body_limit,
             timer_ms(request.timeout),
@@ -162,9 +162,11 @@ impl Exchanges {
         unended.0 = None;
         ended.map(|response| response.status)
     }
+}
 
-    fn headers(&self, headers: &[(&'static str, String)]) -> Object {
-        let mut cached = self.headers.borrow_mut();
+impl Headers {
+    pub(super) fn object(&self, headers: &[(&'static str, String)]) -> Object {
+        let mut cached = locked(&self.0);
         if let Some(converted) = cached
             .as_ref()
             .filter(|converted| converted.from == headers)

@@ -69,10 +69,18 @@ impl Host {
     }
 }
 
+pub(super) fn now() -> Instant {
+    // The cast makes 0 of a negative number.
+    Instant::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
+}
+
+pub(super) fn random(bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+    getrandom::fill(bytes).map_err(|_| EntropyUnavailable)
+}
+
 impl Runtime for Host {
     fn now(&self) -> Instant {
-        // The cast makes 0 of a negative number.
-        Instant::from_origin(Duration::from_nanos((performance_now() * 1e6) as u64))
+        now()
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
@@ -80,7 +88,7 @@ impl Runtime for Host {
     }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        getrandom::fill(bytes).map_err(|_| EntropyUnavailable)
+        random(bytes)
     }
 
     fn spawn(&self, task: Task) {

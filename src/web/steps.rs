@@ -8,8 +8,8 @@ use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
+use super::driven::{Sent, Surroundings};
 use super::fetch::{THROWN, answer, to_object};
-use super::{Fetch, Host};
 use crate::command::Command;
 use crate::drive;
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub type Report<P> = fn(Result<P, Error>) -> JsOutcome;
 
 type Reported = Box<dyn Operation<Outcome = JsOutcome>>;
 
-pub(super) type JsHost = Arc<drive::Host<Fetch, Host>>;
+pub(super) type JsHost = Arc<drive::Host<Sent, Surroundings>>;
 
 /// An operation, as far as it has come.
 #[wasm_bindgen]
@@ -197,7 +197,7 @@ impl Steps {
                 driver.send(
                     id.number(),
                     request.url,
-                    &self.place.transport.headers(request.headers),
+                    &self.place.transport.0.object(request.headers),
                     &request.body,
                     request.body_limit,
                     timer_ms(request.timeout),

@@ -91,8 +91,9 @@ async fn served(here: &Caller, there: &Caller) -> [usize; 2] {
     tokio::join!(buys(here, "lamp"), buys(there, "other")).into()
 }
 
-/// Whoever is `served` keeps this `part` of it beside each of these crowds, of which nothing stays:
-/// a half if it is 2. A crowd has so many connections, or fewer where other tests take the machine too.
+/// Whoever is `served` keeps this `part` of it, a half if it is 2, beside each of these crowds, of
+/// which nothing stays. A crowd has so many connections, or fewer where other tests take the
+/// machine too.
 pub(crate) async fn must_hold(
     stack: &Stack,
     crowds: &[Requests],

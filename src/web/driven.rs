@@ -1,0 +1,72 @@
+//! Clients whose operations JavaScript drives, for the npm package. It has their requests, timers
+//! and background work itself, so these have only the rest of a host.
+
+use std::future::{Future, pending, ready};
+
+use js_sys::{Function, Object};
+use wasm_bindgen::prelude::*;
+
+use super::fetch::Headers;
+use super::host;
+use crate::event::Event;
+use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
+use crate::transport::{Request, Response, Transport, TransportError};
+
+pub use super::fetch::take_thrown;
+pub use super::held::{Held, Writes};
+pub use super::steps::{JsOutcome, Report, Steps};
+pub use crate::bridge::Bridge;
+
+/// A client that JavaScript drives.
+pub type Client = crate::Client<Sent, Surroundings>;
+/// Its locks.
+pub type Lock = crate::Lock<Sent, Surroundings>;
+/// What it executes once.
+pub type Once = crate::Once<Sent, Surroundings>;
+/// Its throttles.
+pub type Throttle = crate::Throttle<Sent, Surroundings>;
+/// Its debounces.
+pub type Debounce = crate::Debounce<Sent, Surroundings>;
+
+/// What JavaScript sends for a client.
+#[derive(Default)]
+pub struct Sent(pub(super) Headers);
+
+impl Transport for Sent {
+    fn send(
+        &self,
+        _: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send {
+        ready(Err(TransportError::NotSent("JavaScript sends".into())))
+    }
+}
+
+/// How an event is said to JavaScript.
+pub type Say = fn(&Event<'_>) -> Object;
+
+/// The host's clock and random bytes, and who is told of events.
+#[derive(Default)]
+pub struct Surroundings(pub Option<(Function, Say)>);
+
+impl Runtime for Surroundings {
+    fn now(&self) -> Instant {
+        host::now()
+    }
+
+    fn sleep(&self, _: std::time::Duration) -> impl Future<Output = ()> + Send {
+        pending()
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        host::random(bytes)
+    }
+
+    fn spawn(&self, _: Task) {}
+
+    fn observe(&self, event: &Event<'_>) {
+        if let Some((on_event, say)) = &self.0 {
+            // It only notes the event, and cannot fail.
+            let _ = on_event.call1(&JsValue::UNDEFINED, &say(event));
+        }
+    }
+}
