@@ -31,7 +31,7 @@ const OLD: Duration = Duration::from_secs(600);
 
 /// Of those whom a turn answers, some come back at once. For so long the next turn waits for them.
 /// Otherwise they would come just too late for it, each time.
-const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
+pub(super) const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
 
 /// Of each name; `None` for one that reads too much.
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
@@ -188,7 +188,8 @@ impl Known<'_> {
         common
     }
 
-    /// A turn ends, and so many items are there.
+    /// A turn of one request ends, and so many items are there. Behind one that took the lock
+    /// nobody is waited for: others want it.
     pub(super) fn ends<T: Transport, R: Runtime>(self, lock: &Lock<T, R>, here: usize) {
         let mut names = locked(&self.seen.0);
         if let Some(Some(last)) = names.get_mut(lock.key()) {

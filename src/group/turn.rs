@@ -135,7 +135,6 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         let outcome = lease
             .commit_each(&[&decided.writes[..], &common].concat())
             .await;
-        known.ends(lock, turn.here());
         turn.end(match outcome {
             Ok(mut replies) => {
                 let found = decided.split_off_found(&mut replies);

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
+use edgelock::{Client, Command, Decision, Error, GroupCommit, Reply, Section};
 use tokio::task::JoinHandle;
 
+use super::look::Old;
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::{Proxy, json, serve};
-use crate::support::{Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{Http, Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
 
 /// Sells what is in `stock`, and says what is left behind an order. Its turns do not use their
 /// fences.
@@ -133,6 +134,23 @@ fn a_name_in_use_is_known_however_many_others_are_asked_for() {
             sale.submit(&lock, number).await.unwrap();
             assert_eq!(seen.sent() - sent, 1, "{number}");
         }
+    });
+}
+
+#[test]
+fn a_turn_does_not_wait_for_another_client_s_clock() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let old = Client::new(stack.route(), Http::default(), Old::default()).lock("a");
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Stock);
+        assert_eq!(sale.submit(&old, 0).await, Ok(Some(99)));
+        let both = tokio::join!(sale.submit(&old, 1), sale.submit(&old, 2));
+        assert_eq!(both, (Ok(Some(98)), Ok(Some(97))));
+        // By this clock, two will be there in an hour.
+        let young = stack.lock("a");
+        let alone = tokio::time::timeout(ms(20_000), sale.submit(&young, 3));
+        assert_eq!(alone.await.expect("within an hour"), Ok(Some(96)));
     });
 }
 
@@ -302,9 +320,9 @@ fn a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten()
     run(async {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, Pass, Delay]).await;
+        let sale = begun(&mut stack, &proxy.client.lock("a")).await;
         let client = proxy.client.clone().request_timeout(ms(200));
         let lock = client.max_attempts(1).lock("a").ttl(ms(1_000));
-        let sale = begun(&mut stack, &lock).await;
         let _: () = stack.redis("SET clock 1 PX 1100");
         let error = sale.submit(&lock, 1).await.unwrap_err();
         assert!(error.is_outcome_unknown(), "{error}");

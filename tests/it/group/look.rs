@@ -145,7 +145,7 @@ fn looks_do_not_wait_for_each_other() {
 
 /// A host whose clock began an hour before that of any other host.
 #[derive(Default)]
-struct Old(Tokio);
+pub(super) struct Old(Tokio);
 
 impl Runtime for Old {
     fn now(&self) -> Instant {
