@@ -64,7 +64,7 @@ async fn publish(bridge: &Bridge, channel: &str, bytes: usize) {
 async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
     let bridge = Bridge::spawn().await;
     let beside = Beside::of(&bridge).await;
-    let names: Vec<_> = (0..many(600).min(1800))
+    let names: Vec<_> = (0..many(600).min(1000))
         .map(|number| format!("c{number}"))
         .collect();
     let mut streams = join_all(names.iter().map(|name| listen(&bridge, name))).await;
