@@ -639,6 +639,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
         let mut stack = spawn();
         // How many readers and writers are inside.
         let inside = Rc::new(Cell::new((0, 0)));
+        let most = Rc::new(Cell::new(0));
         let mut contenders = JoinSet::new();
         for contender in 0..CONTENDERS {
             let reads = contender % 4 > 0;
@@ -647,7 +648,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
                 false => stack.read_write().write(),
             };
             let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
-            let inside = inside.clone();
+            let (inside, most) = (inside.clone(), most.clone());
             contenders.spawn_local(async move {
                 for _ in 0..TURNS {
                     let lease = lock.acquire().await.unwrap();
@@ -655,6 +656,7 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
                     assert!(writers == 0 && (reads || readers == 0));
                     let added = if reads { (1, 0) } else { (0, 1) };
                     inside.set((readers + added.0, writers + added.1));
+                    most.set(most.get().max(readers + added.0));
                     tokio::time::sleep(ms(1)).await;
                     let (readers, writers) = inside.get();
                     inside.set((readers - added.0, writers - added.1));
@@ -664,6 +666,8 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
         }
         contenders.join_all().await;
         assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
+        assert_eq!(inside.get(), (0, 0));
+        assert!(most.get() > 1);
     });
 }
 

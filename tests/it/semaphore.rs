@@ -482,7 +482,7 @@ fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn
         const CONTENDERS: usize = 12;
         const TURNS: usize = 5;
         let mut stack = spawn();
-        let inside = Rc::new(Cell::new(0));
+        let inside = Rc::new(Cell::new((0, 0)));
         let mut contenders = JoinSet::new();
         for _ in 0..CONTENDERS {
             let semaphore = stack
@@ -493,16 +493,21 @@ fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn
             contenders.spawn_local(async move {
                 for _ in 0..TURNS {
                     let lease = semaphore.acquire().await.unwrap();
-                    inside.update(|now| now + 1);
-                    assert!(inside.get() <= 3);
+                    let (now, most) = inside.get();
+                    assert!(now < 3);
+                    inside.set((now + 1, most.max(now + 1)));
+                    // However busy the machine is, all permits are held at once for once.
+                    eventually(|| inside.get().1 == 3).await;
                     tokio::time::sleep(ms(1)).await;
-                    inside.update(|now| now - 1);
+                    let (now, most) = inside.get();
+                    inside.set((now - 1, most));
                     lease.commit(&incr()).await.unwrap();
                 }
             });
         }
         contenders.join_all().await;
         assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
+        assert_eq!(inside.get(), (0, 3));
     });
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use xtask::beside::{is_alone, must_keep};
+use xtask::beside::{is_alone, must_keep_half};
 use xtask::stack::LongWay;
 
 use super::many;
@@ -24,13 +24,18 @@ pub(crate) const COUNTED: Duration = Duration::from_secs(2);
 pub(crate) type Requests = &'static [&'static str];
 
 /// Every route.
-const ROUTES: [Requests; 13] = [
+const ROUTES: [Requests; 14] = [
     &["GET /"],
     &["GET /sales/lamp"],
     &["GET /sales/s{n}"],
     &["GET /sales/lamp/lock"],
     &["GET /sales/s{n}/lock"],
     &[r#"POST /sales/lamp/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#],
+    // In vain: of what is sold out, or of more than a buyer may have.
+    &[
+        r#"POST /sales/gone/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#,
+        r#"POST /sales/lamp/orders {"order_id":"a{n}","buyer":"a{n}","quantity":2}"#,
+    ],
     &[r#"POST /sales/s{n}/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#],
     &[
         r#"POST /orders {"order_id":"c{n}","buyer":"c{n}","items":[{"sku":"lamp"},{"sku":"kettle"}]}"#,
@@ -40,12 +45,6 @@ const ROUTES: [Requests; 13] = [
     &[r#"POST /lottery/{day}/entrants {"entrant":"a0"}"#],
     &["GET /lottery/{day}"],
     &[r#"PUT /sales/new{n} {"stock":1,"limit_per_buyer":1,"ends_at_ms":{end}}"#],
-];
-
-/// In vain: of what is sold out, and on other terms of what was ordered before.
-const REPEATS: Requests = &[
-    r#"POST /sales/gone/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#,
-    r#"POST /sales/lamp/orders {"order_id":"a{n}","buyer":"a{n}","quantity":2}"#,
 ];
 
 #[tokio::test]
@@ -61,10 +60,7 @@ async fn beside_a_crowd_that_hangs_up_the_honest_keep_half_of_what_they_have_alo
         true => lottery.clone(),
         false => here.clone(),
     };
-    must_hold(&stack, &ROUTES, 10, 2, at, async || served(&here, &there).await).await;
-    // Alone, an order is one round trip. Beside these it is looked at before its turn, or has one
-    // that expected something else: two, and the requests of the crowd on top.
-    must_hold(&stack, &[REPEATS], 10, 3, at, async || served(&here, &there).await).await;
+    must_hold(&stack, &ROUTES, 10, at, async || served(&here, &there).await).await;
 }
 
 /// The address of a way to the bridge that takes 10 ms, and as much back.
@@ -91,14 +87,12 @@ async fn served(here: &Caller, there: &Caller) -> [usize; 2] {
     tokio::join!(buys(here, "lamp"), buys(there, "other")).into()
 }
 
-/// Whoever is `served` keeps this `part` of it, a half if it is 2, beside each of these crowds, of
-/// which nothing stays. A crowd has so many connections, or fewer where other tests take the
-/// machine too.
+/// Whoever is `served` keeps half of it beside each of these crowds, of which nothing stays. A
+/// crowd has so many connections, or fewer where other tests take the machine too.
 pub(crate) async fn must_hold(
     stack: &Stack,
     crowds: &[Requests],
     connections: usize,
-    part: usize,
     at: impl Fn(Requests) -> Caller,
     served: impl AsyncFn() -> [usize; 2],
 ) {
@@ -124,7 +118,7 @@ pub(crate) async fn must_hold(
         until(("all is closed", requests), async || files_of(stack) < files + 200).await;
     }
     for (beside, alone) in kept {
-        must_keep(part, beside, alone);
+        must_keep_half(beside, alone);
     }
 }
 

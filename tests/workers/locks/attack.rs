@@ -29,7 +29,7 @@ async fn beside_a_crowd_that_may_use_locks_others_keep_half_of_what_they_have_al
     let (here, there) = (stack.start_with(config.clone()), stack.start_with(config));
     let held = here.acquire("held", 3_600_000, 0).await.answers(201);
     // As many as the honest: nobody divides the isolate's CPU among those with the credential.
-    must_hold(&stack, &ROUTES, 4, 2, |_| here.clone(), async || served(&here, &there).await).await;
+    must_hold(&stack, &ROUTES, 4, |_| here.clone(), async || served(&here, &there).await).await;
     here.release("held", &token(&held)).await.answers(200);
 }
 
