@@ -14,7 +14,7 @@ mod once;
 mod paced;
 
 use edgelock::Error;
-use edgelock::web::driven::{self as web, Bridge, Say, Sent, Steps, Surroundings};
+use edgelock::web::driven::{self as web, Bridge, Outside, Say, Sent, Steps};
 use js_sys::{Array, Function};
 use wasm_bindgen::prelude::*;
 
@@ -196,7 +196,7 @@ impl Client {
             ids.extend(id.as_string());
             bridges.push(bridge);
         }
-        let (sent, host) = (Sent::default(), Surroundings(listener(on_event)));
+        let (sent, host) = (Sent::default(), Outside(listener(on_event)));
         let mut client = match bridges.as_slice() {
             _ if is_quorum => edgelock::Client::quorum(bridges, sent, host)?,
             [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), sent, host),

@@ -2,6 +2,7 @@
 //! and background work itself, so these have only the rest of a host.
 
 use std::future::{Future, pending, ready};
+use std::time::Duration;
 
 use js_sys::{Function, Object};
 use wasm_bindgen::prelude::*;
@@ -18,15 +19,15 @@ pub use super::steps::{JsOutcome, Report, Steps};
 pub use crate::bridge::Bridge;
 
 /// A client that JavaScript drives.
-pub type Client = crate::Client<Sent, Surroundings>;
+pub type Client = crate::Client<Sent, Outside>;
 /// Its locks.
-pub type Lock = crate::Lock<Sent, Surroundings>;
+pub type Lock = crate::Lock<Sent, Outside>;
 /// What it executes once.
-pub type Once = crate::Once<Sent, Surroundings>;
+pub type Once = crate::Once<Sent, Outside>;
 /// Its throttles.
-pub type Throttle = crate::Throttle<Sent, Surroundings>;
+pub type Throttle = crate::Throttle<Sent, Outside>;
 /// Its debounces.
-pub type Debounce = crate::Debounce<Sent, Surroundings>;
+pub type Debounce = crate::Debounce<Sent, Outside>;
 
 /// What JavaScript sends for a client.
 #[derive(Default)]
@@ -46,14 +47,14 @@ pub type Say = fn(&Event<'_>) -> Object;
 
 /// The host's clock and random bytes, and who is told of events.
 #[derive(Default)]
-pub struct Surroundings(pub Option<(Function, Say)>);
+pub struct Outside(pub Option<(Function, Say)>);
 
-impl Runtime for Surroundings {
+impl Runtime for Outside {
     fn now(&self) -> Instant {
         host::now()
     }
 
-    fn sleep(&self, _: std::time::Duration) -> impl Future<Output = ()> + Send {
+    fn sleep(&self, _: Duration) -> impl Future<Output = ()> + Send {
         pending()
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::driven::{Sent, Surroundings};
+use super::driven::{Outside, Sent};
 use super::held::{Held, Writes};
 use super::steps::{JsHost, Report, Steps};
 use crate::acquisition::Acquisition;
@@ -20,7 +20,7 @@ use crate::throttle::Throttle;
 use crate::token::Token;
 
 #[doc(hidden)]
-impl Client<Sent, Surroundings> {
+impl Client<Sent, Outside> {
     /// As [`Client::read`]. With `tells_each` the reply to a read that failed is its error.
     pub fn read_steps(
         &self,
@@ -37,7 +37,7 @@ impl Client<Sent, Surroundings> {
 }
 
 #[doc(hidden)]
-impl Lock<Sent, Surroundings> {
+impl Lock<Sent, Outside> {
     /// As [`Lock::acquire_and_read`], or as [`Lock::try_acquire`] if it does not wait.
     pub fn acquire_steps(
         &self,
@@ -110,7 +110,7 @@ impl Lock<Sent, Surroundings> {
 }
 
 #[doc(hidden)]
-impl Once<Sent, Surroundings> {
+impl Once<Sent, Outside> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self, report: Report<Result<Held, String>>) -> Steps {
         let begun = |place: &JsHost, begun: Result<Taken<Granted>, Error>| {
@@ -144,7 +144,7 @@ impl Once<Sent, Surroundings> {
 }
 
 #[doc(hidden)]
-impl Throttle<Sent, Surroundings> {
+impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
         let passed = |_: &JsHost, passed: Result<Passage, Error>| {
@@ -158,7 +158,7 @@ impl Throttle<Sent, Surroundings> {
 }
 
 #[doc(hidden)]
-impl Debounce<Sent, Surroundings> {
+impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self, report: Report<bool>) -> Steps {
         Steps::new(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
-use super::driven::{Sent, Surroundings};
+use super::driven::{Outside, Sent};
 use super::fetch::{THROWN, answer, to_object};
 use crate::command::Command;
 use crate::drive;
@@ -24,7 +24,7 @@ pub type Report<P> = fn(Result<P, Error>) -> JsOutcome;
 
 type Reported = Box<dyn Operation<Outcome = JsOutcome>>;
 
-pub(super) type JsHost = Arc<drive::Host<Sent, Surroundings>>;
+pub(super) type JsHost = Arc<drive::Host<Sent, Outside>>;
 
 /// An operation, as far as it has come.
 #[wasm_bindgen]
