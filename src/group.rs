@@ -9,6 +9,7 @@ mod guess;
 mod habits;
 mod lines;
 mod look;
+mod met;
 mod options;
 mod pace;
 mod reads;
@@ -36,9 +37,10 @@ use gather::Bound;
 use habits::Habits;
 use lines::Lines;
 use look::Looks;
+use met::Met;
 use reads::Pending;
 use section::Peek;
-use seen::{Known, Seen};
+use seen::{Known, Seen, may_guess};
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///
@@ -112,6 +114,17 @@ struct Shared<S: Section> {
     looks: Arc<Looks<S::Item, S::Answer>>,
     habits: Habits,
     seen: Seen,
+    met: Met,
+}
+
+impl<S: Section> Shared<S> {
+    const fn known(&self) -> Known<'_> {
+        Known {
+            habits: &self.habits,
+            seen: &self.seen,
+            met: &self.met,
+        }
+    }
 }
 
 impl<S: Section> GroupCommit<S> {
@@ -125,6 +138,7 @@ impl<S: Section> GroupCommit<S> {
                 looks: Arc::new(Looks::new()),
                 habits: Habits::new(),
                 seen: Seen::new(),
+                met: Met::default(),
             }),
             bound: Bound {
                 items: 256,
@@ -194,7 +208,8 @@ impl<S: Section> GroupCommit<S> {
         let Some(peek) = self.peek.filter(|_| looks) else {
             return self.take_turn(lock, item, bytes).await;
         };
-        if self.shared.habits.takes_turns(lock.key()) {
+        let is_met = may_guess::<S, _, _>(lock) && self.shared.met.has_any(&item.reads);
+        if self.shared.habits.takes_turns(lock.key()) && !is_met {
             let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
             let look = async {
                 // Otherwise such a turn is as soon as a look.
@@ -231,11 +246,7 @@ impl<S: Section> GroupCommit<S> {
         let begin = |turn, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                let known = Known {
-                    habits: &shared.habits,
-                    seen: &shared.seen,
-                };
-                turn::drive(&shared.section, turn, &lock, bound, known).await;
+                turn::drive(&shared.section, turn, &lock, bound, shared.known()).await;
             })
         };
         let outcome = (shared.turns.submit(lock, item, bytes, bound, begin)).await;
@@ -253,7 +264,7 @@ impl<S: Section> GroupCommit<S> {
         let begin = |look, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                look::drive(&shared.section, peek, look, &lock, &shared.habits).await;
+                look::drive(&shared.section, peek, look, &lock, shared.known()).await;
             })
         };
         (shared.looks.submit(lock, item, bytes, bound, begin)).await

@@ -18,9 +18,10 @@ pub(super) struct Decided<A> {
 }
 
 impl<A> Decided<A> {
-    /// How many items have writes.
-    pub(super) fn writers(&self) -> usize {
-        self.owners.chunk_by(|left, right| left == right).count()
+    /// The places in the turn of the items that have writes.
+    pub(super) fn writers(&self) -> impl Iterator<Item = usize> {
+        let owners = self.owners.chunk_by(|left, right| left == right);
+        owners.filter_map(|owners| self.places.get(owners[0]).copied())
     }
 
     /// What the next turn will read stands behind the writes. The replies to it.

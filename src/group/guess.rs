@@ -97,7 +97,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         return Guess::Ended;
     };
     let mut reads = Reads::of(items.iter().map(|item| &**item));
-    let expected = known.seen.guess(lock.key(), &reads.commands, begun_at);
+    let expected = known.seen.guess(lock.key(), &reads, begun_at);
     let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
     // If there is an error, who asks for the lock has it, too.
     let (Some((text, expected)), Ok(claim)) = (with_text, lock.new_claim()) else {
@@ -153,9 +153,10 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         Ok(RunOrLock::Ran { fence, mut replies }) => {
             let found = decided.split_off_found(&mut replies);
             if !decided.writes.is_empty() {
+                known.meets(lock, &reads, reads.alone(decided.writers()));
                 known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
             }
-            let writers = decided.writers();
+            let writers = decided.writers().count();
             known.habits.learn(lock.key(), 2 * writers >= count);
             let mut answers = std::mem::take(&mut decided.answers);
             let behind = answers.split_off(decided.first_write.min(count));
@@ -168,6 +169,9 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         Ok(RunOrLock::Lock(granted)) => {
             turn.retreat();
             let (lease, replies) = lock.granted(*granted);
+            let mut wrong = reads.alone(0..count);
+            wrong.retain(|place| expected.found.get(*place) != replies.get(*place));
+            known.meets(lock, &reads, wrong);
             Guess::Locked(Found {
                 lease,
                 items,

@@ -1,5 +1,6 @@
 //! What the items of a turn read, in one request.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
@@ -10,6 +11,8 @@ use crate::resp;
 pub(super) struct Pending<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
+    /// What a look found.
+    looked: OnceLock<Vec<Reply>>,
     fate: AtomicU8,
 }
 
@@ -23,8 +26,14 @@ impl<I> Pending<I> {
         Self {
             item,
             reads,
+            looked: OnceLock::new(),
             fate: AtomicU8::new(OPEN),
         }
+    }
+
+    /// A look found this, and did not answer it.
+    pub(super) fn look(&self, found: Vec<Reply>) {
+        let _ = self.looked.set(found);
     }
 
     /// Its turn has the lock, and is to decide it. Returns whether it may: not once a look has
@@ -55,31 +64,39 @@ impl<I> Pending<I> {
 #[derive(Default)]
 pub(super) struct Reads {
     pub(super) commands: Vec<Command>,
+    /// For each of them, what a look found.
+    looked: Vec<Option<Reply>>,
+    /// Whether several items have it.
+    shared: Vec<bool>,
     /// For each item, where its reads are.
     places: Vec<Vec<usize>>,
 }
 
 impl Reads {
     pub(super) fn of<'a, I: 'a>(items: impl Iterator<Item = &'a Pending<I>>) -> Self {
-        let mut all = Self {
-            commands: Vec::new(),
-            places: Vec::new(),
-        };
+        let mut all = Self::default();
         for item in items {
+            let looked = |at| item.looked.get()?.get(at).cloned();
             let places = item.reads.iter().enumerate();
-            let places = places.map(|(at, read)| all.place(at, read)).collect();
+            let places = places.map(|(at, read)| all.place(at, read, || looked(at)));
+            let places = places.collect();
             all.places.push(places);
         }
         all
     }
 
     /// The place of `read`, which is an item's read number `at`.
-    fn place(&mut self, at: usize, read: &Command) -> usize {
+    fn place(&mut self, at: usize, read: &Command, looked: impl Fn() -> Option<Reply>) -> usize {
         let first = self.places.first().and_then(|first| first.get(at));
         match first {
-            Some(&place) if self.commands.get(place) == Some(read) => place,
+            Some(&place) if self.commands.get(place) == Some(read) => {
+                self.shared[place] = true;
+                place
+            }
             _ => {
                 self.commands.push(read.clone());
+                self.looked.push(looked());
+                self.shared.push(false);
                 self.commands.len() - 1
             }
         }
@@ -87,8 +104,22 @@ impl Reads {
 
     /// Whether several items have the read at this place.
     pub(super) fn is_shared(&self, place: usize) -> bool {
-        let have = self.places.iter().filter(|places| places.contains(&place));
-        have.take(2).count() == 2
+        self.shared.get(place) == Some(&true)
+    }
+
+    /// The reads, each with what a look found.
+    pub(super) fn looked(&self) -> impl Iterator<Item = (&Command, Option<&Reply>)> {
+        let looked = self.looked.iter().map(Option::as_ref);
+        self.commands.iter().zip(looked)
+    }
+
+    /// The reads that no other item has at the same place, of the items at `places`.
+    pub(super) fn alone(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
+        let places = places.filter_map(|item| self.places.get(item)).flatten();
+        places
+            .copied()
+            .filter(|place| !self.is_shared(*place))
+            .collect()
     }
 
     /// What `some` of them found.

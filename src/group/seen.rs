@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::gather::Bound;
 use super::habits::Habits;
+use super::met::Met;
 use super::reads::{Reads, bytes};
 use super::section::Section;
 use crate::command::{Command, Reply};
@@ -61,11 +62,11 @@ impl Seen {
     }
 
     /// What `reads` will find, if that can be guessed.
-    pub(super) fn guess(&self, name: &str, reads: &[Command], now: Instant) -> Option<Expected> {
+    pub(super) fn guess(&self, name: &str, reads: &Reads, now: Instant) -> Option<Expected> {
         let names = locked(&self.0);
         let last = names.get(name)?.as_ref()?;
-        let found = reads.iter().map(|read| {
-            let known = last.found.get(read).cloned();
+        let found = reads.looked().map(|(read, looked)| {
+            let known = last.found.get(read).or(looked).cloned();
             known.or_else(|| script::of_nothing(read))
         });
         let since = now.since(last.at);
@@ -85,6 +86,19 @@ impl Seen {
         last.is_some_and(|last| {
             here < last.were_there && now.since(last.ended_at) < COME_BACK_WITHIN
         })
+    }
+
+    /// Those of the reads at `places` that no turn is known to share.
+    fn of_one<'a>(&self, name: &str, reads: &'a Reads, places: &[usize]) -> Vec<&'a Command> {
+        let names = locked(&self.0);
+        let last = names.get(name).and_then(Option::as_ref);
+        let Some(last) = last.filter(|last| last.found.len() < SHARED) else {
+            return Vec::new();
+        };
+        let reads = places.iter().map(|place| &reads.commands[*place]);
+        reads
+            .filter(|read| !last.found.contains_key(*read))
+            .collect()
     }
 
     /// Those of a turn's reads that the next turn will have, too: of several items, what they have
@@ -167,6 +181,7 @@ pub(super) fn may_guess<S: Section, T: Transport, R: Runtime>(lock: &Lock<T, R>)
 pub(super) struct Known<'a> {
     pub(super) habits: &'a Habits,
     pub(super) seen: &'a Seen,
+    pub(super) met: &'a Met,
 }
 
 impl Known<'_> {
@@ -196,6 +211,17 @@ impl Known<'_> {
             last.ended_at = lock.runtime().now();
             last.were_there = here;
         }
+    }
+
+    /// What the reads at `places` find is not nothing, or will not be. Call this before `note`.
+    pub(super) fn meets<T: Transport, R: Runtime>(
+        self,
+        lock: &Lock<T, R>,
+        reads: &Reads,
+        places: Vec<usize>,
+    ) {
+        let of_one = self.seen.of_one(lock.key(), reads, &places);
+        self.met.add(of_one.into_iter());
     }
 
     /// At this time of Redis's these reads found that, as the next turn will read them, too.

@@ -116,7 +116,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let count = decided.answers.len();
     known
         .habits
-        .learn(lock.key(), 2 * decided.writers() >= count);
+        .learn(lock.key(), 2 * decided.writers().count() >= count);
     turn.put_back(|place| decided.places.contains(&place));
     let mut answers = std::mem::take(&mut decided.answers);
     let behind = answers.split_off(decided.first_write.min(count));
@@ -138,6 +138,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         turn.end(match outcome {
             Ok(mut replies) => {
                 let found = decided.split_off_found(&mut replies);
+                known.meets(lock, &reads, reads.alone(decided.writers()));
                 known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
                 decided.committed(behind, replies)
             }

@@ -1,9 +1,9 @@
 //! One look.
 
 use super::Look;
-use crate::group::habits::Habits;
 use crate::group::reads::Reads;
 use crate::group::section::{Peek, Section};
+use crate::group::seen::Known;
 use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
@@ -14,19 +14,31 @@ pub(in crate::group) async fn drive<S: Section, T: Transport, R: Runtime>(
     peek: Peek<S>,
     mut look: Look<S::Item, S::Answer>,
     lock: &Lock<T, R>,
-    habits: &Habits,
+    known: Known<'_>,
 ) {
     let asked_at = lock.runtime().now();
     let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
     let found = lock.read(&reads.commands).await;
     look.took = Some(lock.runtime().now().since(asked_at));
-    let mut answered = 0;
+    // What is looked at for what it reads says nothing of others.
+    let (mut others, mut answered) = (0, 0);
     for (place, waiting) in look.items.iter().enumerate() {
         // Whatever went wrong, the turn will show whether it still does.
         let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
-        let seen = replies.and_then(|replies| peek(section, &waiting.item.item, &replies));
-        answered += usize::from(seen.is_some());
+        let seen = replies.and_then(|replies| {
+            let seen = peek(section, &waiting.item.item, &replies);
+            if seen.is_none() {
+                waiting.item.look(replies);
+            }
+            seen
+        });
+        if !known.met.has_any(&waiting.item.reads) {
+            others += 1;
+            answered += usize::from(seen.is_some());
+        }
         waiting.slot.put(Ok(seen));
     }
-    habits.learn(lock.key(), 2 * answered <= look.items.len());
+    if others > 0 {
+        known.habits.learn(lock.key(), 2 * answered <= others);
+    }
 }

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::{Client, Command, Decision, Error, GroupCommit, Reply, Section};
+use edgelock::{
+    Client, Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport,
+};
 use tokio::task::JoinHandle;
 
 use super::look::Old;
@@ -51,7 +53,10 @@ impl Section for Stock {
 }
 
 /// A sale of 100, of which one is sold: so its process knows what is left.
-async fn begun(stack: &mut Stack, lock: &TestLock) -> GroupCommit<Stock> {
+async fn begun<T: Transport, R: Runtime>(
+    stack: &mut Stack,
+    lock: &Lock<T, R>,
+) -> GroupCommit<Stock> {
     let _: () = stack.redis("SET stock 100");
     let sale = GroupCommit::new(Stock);
     assert_eq!(sale.submit(lock, 0).await, Ok(Some(99)));
@@ -116,6 +121,35 @@ fn a_turn_that_expects_something_else_takes_the_lock_and_decides_anew(spawn: Spa
         assert_eq!(log(&mut stack), [0, 1]);
         // An answer that depends on no write is told before the lock is given back.
         eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    });
+}
+
+/// As many requests, and as many turns, as an item costs that comes again.
+async fn again(peek: fn(&Stock, &u64, &[Reply]) -> Option<Option<i64>>) -> (usize, usize) {
+    let mut stack = Stack::upstash();
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let sale = begun(&mut stack, &lock).await.peek(peek);
+    assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
+    let (sent, turns) = (seen.sent(), seen.items_of_turns().len());
+    assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    (seen.sent() - sent, seen.items_of_turns().len() - turns)
+}
+
+/// So it costs the items of the next turn nothing.
+#[test]
+fn an_item_that_comes_again_is_looked_at_and_needs_no_turn() {
+    run(async {
+        let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
+        assert_eq!(again(known).await, (1, 0));
+    });
+}
+
+#[test]
+fn a_turn_expects_what_a_look_found() {
+    run(async {
+        assert_eq!(again(|_, _, _| None).await, (2, 1));
     });
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::GroupCommit;
+use edgelock::{GroupCommit, Reply};
 use send_wrapper::SendWrapper;
 
 use super::super::bridge::Dialect;
@@ -20,12 +20,17 @@ use super::super::script::replaced;
 use super::super::trace::Trace;
 use super::super::world::{MS, Machine, Time};
 use super::books::Books;
-use super::sale::{BAD, Order, Sale};
+use super::sale::{BAD, MOST, Order, STOCK, Sale};
 
 const TIMEOUT: Duration = Duration::from_millis(600);
 
 /// So soon a customer orders again.
 const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// What is read of a buyer who has so many.
+fn has(count: i64) -> Reply {
+    Reply::Bytes(count.to_string().into())
+}
 
 /// Requests of some processes, over a network that loses nothing.
 struct Rush<const FENCED: bool> {
@@ -256,6 +261,29 @@ fn customers_who_come_back_at_once_share_each_turn_of_one_round_trip() {
         let waits = rush.waits(None);
         let trips = waits[waits.len() * 3 / 4] as f64 / (20 * MS) as f64;
         assert!(trips < 1.3, "{trips} round trips, seed {seed}");
+    }
+}
+
+/// A turn guesses that nobody bought before. Buyers who have all that they may have are looked at
+/// beside the turns. Otherwise each of their orders would cost the customers beside them a trip.
+#[test]
+fn those_who_ask_again_for_what_they_have_cost_customers_no_round_trips() {
+    let redis = Rc::default();
+    let has_enough = |_: &_, _: &_, found: &[Reply]| (found[1] == has(MOST)).then_some(false);
+    for seed in 0..100 {
+        let mut rush = Rush::<false>::new(seed, &redis, 1);
+        rush.case.net.set(FAR);
+        (rush.case.redis).execute(&[b"SET", STOCK.as_bytes(), b"1000"]);
+        for group in &mut rush.groups {
+            *group = group.clone().peek(has_enough);
+        }
+        for _ in 0..60 {
+            rush.order(0, 1_000 * MS);
+        }
+        rush.order_reading(None, 0, 1, 30);
+        let waits = rush.waits(None);
+        let trips = waits[waits.len() * 3 / 4] as f64 / (20 * MS) as f64;
+        assert!(trips < 1.6, "{trips} round trips, seed {seed}");
     }
 }
 
