@@ -1,4 +1,4 @@
-//! Bugs that other locks had. `docs/switching.md` says where each was seen, and which tests
+//! Bugs that other locks had. `tests/bugs_of_others.md` says where each was seen, and which tests
 //! show the rest of them.
 
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! The examples run, and the guide shows them.
+//! The examples run, and the pages show them.
 
 use std::fs;
 use std::process::Command;
@@ -41,13 +41,6 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
         .expect("the example");
     let said = String::from_utf8_lossy(&unset.stderr);
     assert!(said.contains("is its variable set?\nCorrect"), "{said}");
-}
-
-#[test]
-fn the_guide_shows_the_shared_turns_that_are_run() {
-    let text = |path: &str| fs::read_to_string(paths::root().join(path)).expect(path);
-    let shown = format!("```rust,ignore\n{}```", text("examples/coupons/src/lib.rs"));
-    assert!(text("docs/guide.md").contains(&shown));
 }
 
 /// `components` runs that of WASI. `cargo xtask hosts` compiles the others.
