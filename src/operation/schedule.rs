@@ -38,6 +38,9 @@ pub(crate) struct Schedule {
     /// The longest pause of a waiter that does not listen.
     longest: Duration,
     jitter: Duration,
+    /// Since when it is first in the queue.
+    first_since: Option<Instant>,
+    hurried: bool,
     /// How often in a row it asked because the holder's time was up.
     expiries: u32,
     /// The ceiling of the pause after the next request that gets lost.
@@ -64,6 +67,8 @@ impl Schedule {
     /// this is over.
     const DEAF: Duration = Duration::from_secs(1);
     const DEAFEST: Duration = Duration::from_secs(10);
+    /// Once the first waiter was overtaken for so long, and has asked, the lock is kept for it.
+    const OVERTAKEN: Duration = Duration::from_secs(2);
 
     pub(crate) fn new(end: Instant, wait: Duration, liveness: Duration, max_requests: u32) -> Self {
         Self {
@@ -74,6 +79,8 @@ impl Schedule {
                 .saturating_mul(2)
                 .clamp(Self::LONGEST, still_alive(liveness).max(Self::LONGEST)),
             jitter: Self::SHORTEST,
+            first_since: None,
+            hurried: false,
             expiries: 0,
             ceiling: Backoff::FIRST_CEILING,
             deafness: Self::DEAF,
@@ -106,6 +113,7 @@ impl Schedule {
         let usual = if hears {
             self.to_stay_alive(now, requests_left).max(apart)
         } else {
+            self.hurry(now, found);
             let ceiling = self.jitter.saturating_mul(3);
             self.jitter = between(random, Self::SHORTEST, ceiling).min(self.longest);
             let spread = between(random, apart, apart.saturating_mul(2));
@@ -126,6 +134,19 @@ impl Schedule {
         // A name that is kept for this waiter is then handed on.
         let kept = found.kept.map_or(Duration::MAX, |kept| kept.max(apart));
         Some(usual.min(at_expiry).min(kept).min(left))
+    }
+
+    /// A waiter that polls asks soon again, once, when the lock may be kept for it: nobody else has
+    /// the lock until it asks.
+    fn hurry(&mut self, now: Instant, found: &Contended) {
+        if found.ahead > 0 || self.hurried {
+            return;
+        }
+        let since = *self.first_since.get_or_insert(now);
+        self.hurried = now.since(since) >= Self::OVERTAKEN;
+        if self.hurried {
+            self.jitter = Self::SHORTEST;
+        }
     }
 
     /// How long to pause before asking again after a request that got lost with `error`; `None` if

@@ -53,6 +53,24 @@ fn polls_grow_apart_up_to_half_a_second() {
     assert_eq!(shortest, Some(ms(10)));
 }
 
+/// Once it was overtaken for so long, the lock is kept for it, and idle, until it asks.
+#[test]
+fn a_poller_that_is_first_asks_soon_again_once_the_lock_may_be_kept_for_it() {
+    let mut polled = wait(FIVE);
+    let mut at = |now_ms, ahead| {
+        let now = START + ms(now_ms);
+        let pause = polled.pause(now, &HIGH, &found(None, ahead), ms(1), false, 40);
+        pause.unwrap().as_millis()
+    };
+    let pauses = [(0, 1), (30, 1), (120, 1), (2_100, 0)].map(|(now, ahead)| at(now, ahead));
+    assert_eq!(pauses, [30, 90, 270, 500]);
+    assert_eq!(
+        [4_000, 4_100, 4_130, 4_220].map(|now| at(now, 0)),
+        [500, 30, 90, 270]
+    );
+    assert_eq!(at(4_490, 0), 500);
+}
+
 #[test]
 fn requests_last_for_a_long_wait() {
     let minute = Duration::from_secs(60);

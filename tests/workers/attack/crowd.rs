@@ -24,7 +24,7 @@ pub(crate) const COUNTED: Duration = Duration::from_secs(2);
 pub(crate) type Requests = &'static [&'static str];
 
 /// Every route.
-const ROUTES: [Requests; 14] = [
+const ROUTES: [Requests; 15] = [
     &["GET /"],
     &["GET /sales/lamp"],
     &["GET /sales/s{n}"],
@@ -35,6 +35,11 @@ const ROUTES: [Requests; 14] = [
     &[
         r#"POST /sales/gone/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#,
         r#"POST /sales/lamp/orders {"order_id":"a{n}","buyer":"a{n}","quantity":2}"#,
+    ],
+    // Once more what was sold; and more for the same buyers.
+    &[
+        r#"POST /sales/lamp/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#,
+        r#"POST /sales/lamp/orders {"order_id":"b{n}","buyer":"a{n}","quantity":1}"#,
     ],
     &[r#"POST /sales/s{n}/orders {"order_id":"a{n}","buyer":"a{n}","quantity":1}"#],
     &[
