@@ -241,7 +241,7 @@ fn what_may_be_made_again_is_what_the_page_says() {
     let mut codes = 0;
     for row in page.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<_> = row.split(" | ").collect();
-        let (code, again) = (cells[0].trim_matches(['|', ' ', '`']), cells[2]);
+        let (code, again) = (cells[0].trim_matches(['|', ' ', '`']), cells[1]);
         let Some(error) = Error::example(code, "a") else {
             continue;
         };
