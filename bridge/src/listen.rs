@@ -36,11 +36,16 @@ const BUFFER: usize = 64 * 1024;
 /// be connections by default.
 const BACKLOG: i32 = 4096;
 
-/// How many connections beyond the bound are told so: in all, and from one address.
-const CROWD: (usize, usize) = (32, 8);
+/// How many connections beyond the bound wait for a place: in all, and from one address.
+const CROWD: (usize, usize) = (128, 64);
 
 /// How long such a connection may be silent.
 const CROWD_IDLE: Duration = Duration::from_secs(2);
+
+/// How long a request waits for a place, before it is told that there is none. Where all of an
+/// address take turns, one is free every few milliseconds. It may be the request that gives back
+/// the lock for which all others wait.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Descriptors for files, the listener, transactions, and the other connections to Redis.
 const OWN: usize = 64;
@@ -51,14 +56,15 @@ pub(crate) struct Door {
     pub(crate) limits: IdleLimits,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 enum To {
     BeServed,
-    BeTurnedAway,
+    /// For one of these places, and be turned away if none comes free.
+    Wait(Arc<Places>),
 }
 
-/// Serves clients while `door` has a place for them, and turns away the others. Ends when the
-/// bridge stops and all requests are answered.
+/// Serves clients while `door` has a place for them. The others wait for one, and are turned away
+/// if none comes free. Ends when the bridge stops and all requests are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     door: Door,
@@ -87,7 +93,8 @@ pub(crate) async fn serve(
                 }
                 tell_of_crowd(peer);
                 if let Some(place) = crowd.places.take(peer.ip()) {
-                    crowd.admit(stream, place, To::BeTurnedAway, &bridge, &connections);
+                    let to = To::Wait(Arc::clone(&door.places));
+                    crowd.admit(stream, place, to, &bridge, &connections);
                 }
             }
             Err(error) => not_accepted(&error).await,
@@ -111,13 +118,24 @@ impl Door {
         let asked = Arc::clone(&place);
         let stream = TokioIo::new(silence.clone().of(stream));
         let requests = silence.clone();
+        let is_served = matches!(to, To::BeServed);
         let service = service_fn(move |request: Request<Incoming>| {
             let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
-            let place = Arc::clone(&asked);
+            let (place, to) = (Arc::clone(&asked), to.clone());
             async move {
-                let serve = async |request| match to {
-                    To::BeServed => bridge.handle(request, place.address()).await,
-                    To::BeTurnedAway => bridge.turn_away(request).await,
+                let address = place.address();
+                let serve = async |request: Request<Incoming>| {
+                    let _place = match &to {
+                        To::BeServed => None,
+                        To::Wait(_) if matches!(request.uri().path(), "/health" | "/metrics") => {
+                            return bridge.turn_away(request).await;
+                        }
+                        To::Wait(places) => match places.take_within(SOON, address).await {
+                            None => return bridge.turn_away(request).await,
+                            found => found,
+                        },
+                    };
+                    bridge.handle(request, address).await
                 };
                 let mut response = bridge.settings.cors.answer(request, serve).await;
                 if place.is_wanted() {
@@ -134,7 +152,7 @@ impl Door {
             .header_read_timeout(None)
             .max_header_size(HEAD)
             .max_buf_size(BUFFER)
-            .keep_alive(to == To::BeServed)
+            .keep_alive(is_served)
             .serve_connection(stream, service);
         let served = connections.watch(served);
         tokio::spawn(async move {

@@ -4,11 +4,17 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 pub(crate) struct Places {
     most: usize,
     most_of_one: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
+    /// Called when one comes free.
+    free: Notify,
 }
 
 /// One of them, until it is dropped.
@@ -23,6 +29,7 @@ impl Places {
             most,
             most_of_one,
             taken: Mutex::default(),
+            free: Notify::new(),
         })
     }
 
@@ -39,6 +46,24 @@ impl Places {
             places: Arc::clone(self),
             address,
         })
+    }
+
+    /// As [`Places::take`], once there is one, if that is soon.
+    pub(crate) async fn take_within(
+        self: &Arc<Self>,
+        limit: Duration,
+        address: IpAddr,
+    ) -> Option<Place> {
+        let taking = async {
+            loop {
+                let free = self.free.notified();
+                if let Some(place) = self.take(address) {
+                    return place;
+                }
+                free.await;
+            }
+        };
+        timeout(limit, taking).await.ok()
     }
 
     /// Half of them, for streams: whoever holds a lock for which others wait needs a connection to
@@ -78,6 +103,8 @@ impl Drop for Place {
                 taken.remove(&self.address);
             }
         }
+        drop(taken);
+        self.places.free.notify_waiters();
     }
 }
 

@@ -83,6 +83,28 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     .await;
 }
 
+/// It may be the one that gives back the lock for which those who have the places wait.
+#[tokio::test]
+async fn a_request_that_finds_no_place_waits_until_one_is_free() {
+    let options = ["--max-connections-per-address", "1", "--log", "warn"];
+    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let first = connect(&bridge, 2).await;
+    let mut second = connect(&bridge, 2).await;
+    let body = r#"["PING"]"#;
+    let (to, length) = (bridge.address(), body.len());
+    let ask = format!(
+        "POST / HTTP/1.1\r\nHost: {to}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    second.write_all(ask.as_bytes()).await.expect("sent");
+    until("it has come", async || {
+        bridge.log().contains("too many connections")
+    })
+    .await;
+    drop(first);
+    let answer = ends(&mut second).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+}
+
 /// There are few places for those who ask for more than there is.
 #[tokio::test]
 async fn bodies_without_an_end_do_not_keep_others_from_health_when_there_is_no_place() {
@@ -90,7 +112,7 @@ async fn bodies_without_an_end_do_not_keep_others_from_health_when_there_is_no_p
     let spawn = ["--redis", "spawn", "--timeout", "600000"];
     let bridge = Bridge::start(spawn.into_iter().chain(bounds).chain(["2"])).await;
     let _silent = silent(&bridge, 2, 2).await;
-    let mut crowd = silent(&bridge, 1, 8).await;
+    let mut crowd = silent(&bridge, 1, 64).await;
     for stream in &mut crowd {
         let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n[";
         stream.write_all(head).await.expect("sent");
