@@ -21,7 +21,7 @@ pub trait Section: Send + Sync + 'static {
     ///
     /// If it does not, say `false`: then a turn that nobody competes with is one request, and one
     /// round trip. The items are decided by what their reads will find: what the last turn of this
-    /// process left, and nothing for keys that it did not read. The request writes only if the
+    /// process left, what a look found, and nothing for other keys. The request writes only if the
     /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
     /// written, the turn takes the lock, and the items are decided once more, by other replies. So
     /// `decide` must be able to do with replies that were never true, such as nothing for a key
