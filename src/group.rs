@@ -208,7 +208,8 @@ impl<S: Section> GroupCommit<S> {
         let Some(peek) = self.peek.filter(|_| looks) else {
             return self.take_turn(lock, item, bytes).await;
         };
-        let is_met = may_guess::<S, _, _>(lock) && self.shared.met.has_any(&item.reads);
+        let is_met =
+            may_guess::<S, _, _>(lock) && self.shared.known().has_met(lock.key(), &item.reads);
         if self.shared.habits.takes_turns(lock.key()) && !is_met {
             let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
             let look = async {
@@ -227,7 +228,8 @@ impl<S: Section> GroupCommit<S> {
             };
         }
         let begun_at = lock.runtime().now();
-        if let Some(answer) = self.look(peek, lock, item.clone(), bytes).await? {
+        let looked = self.look(peek, lock, item.clone(), bytes).await;
+        if let Some(answer) = looked.map_err(|error| error.of_lock(Some(lock.key())))? {
             return Ok(answer);
         }
         let waited = lock.runtime().now().since(begun_at);

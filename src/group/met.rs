@@ -26,9 +26,9 @@ struct Ages {
 }
 
 impl Met {
-    pub(super) fn has_any(&self, reads: &[Command]) -> bool {
+    pub(super) fn has_any<'a>(&self, reads: impl Iterator<Item = &'a Command>) -> bool {
         let ages = locked(&self.ages);
-        let mut hashes = reads.iter().map(|read| self.hasher.hash_one(read));
+        let mut hashes = reads.map(|read| self.hasher.hash_one(read));
         hashes.any(|hash| ages.young.contains(&hash) || ages.old.contains(&hash))
     }
 
@@ -58,12 +58,12 @@ mod tests {
         assert!(
             reads[2 * MOST..]
                 .iter()
-                .all(|read| met.has_any(&[get(usize::MAX), read.clone()]))
+                .all(|read| met.has_any([&get(usize::MAX), read].into_iter()))
         );
         assert!(
             !reads[..MOST]
                 .iter()
-                .any(|read| met.has_any(std::slice::from_ref(read)))
+                .any(|read| met.has_any([read].into_iter()))
         );
         let ages = locked(&met.ages);
         assert!(ages.young.len() + ages.old.len() <= 2 * MOST);

@@ -13,8 +13,8 @@ impl<S: Section> GroupCommit<S> {
     /// looked at. If [turns do not use their fences](Section::USES_FENCE), it is looked at only if
     /// its turn takes longer than 500 ms; or first, if what it alone reads was there when it was
     /// last read, so that its turn would guess wrong. Otherwise the look comes first, and an item
-    /// that it does not answer costs one more round trip. A look waits for a quarter of a round trip
-    /// at most behind another one. If a look fails, the turn decides.
+    /// that it does not answer costs one more round trip. A look waits for a quarter of a round
+    /// trip at most behind another one. If a look fails, the turn decides.
     ///
     /// No item is looked at with [`wait_for_replicas`](crate::Lock::wait_for_replicas), since a
     /// look sees what no replica has yet, nor if its reads alone are over

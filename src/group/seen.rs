@@ -92,13 +92,23 @@ impl Seen {
     fn of_one<'a>(&self, name: &str, reads: &'a Reads, places: &[usize]) -> Vec<&'a Command> {
         let names = locked(&self.0);
         let last = names.get(name).and_then(Option::as_ref);
-        let Some(last) = last.filter(|last| last.found.len() < SHARED) else {
+        // After a turn of something else, nobody knows what turns share.
+        let knows = |last: &&Last| (1..SHARED).contains(&last.found.len());
+        let Some(last) = last.filter(knows) else {
             return Vec::new();
         };
         let reads = places.iter().map(|place| &reads.commands[*place]);
         reads
             .filter(|read| !last.found.contains_key(*read))
             .collect()
+    }
+
+    /// Those of `reads` of which nothing is known from the last turn.
+    fn unknown<'a>(&self, name: &str, reads: &'a [Command]) -> Vec<&'a Command> {
+        let names = locked(&self.0);
+        let last = names.get(name).and_then(Option::as_ref);
+        let knows = |read: &&Command| last.is_some_and(|last| last.found.contains_key(*read));
+        reads.iter().filter(|read| !knows(read)).collect()
     }
 
     /// Those of a turn's reads that the next turn will have, too: of several items, what they have
@@ -141,7 +151,8 @@ impl Seen {
         if let Some(None) = names.get(name) {
             return;
         }
-        let found: HashMap<_, _> = found.collect();
+        let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
+        let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
         let texts = found
             .values()
             .filter_map(|reply| resp::text(from_ref(reply)));
@@ -222,6 +233,19 @@ impl Known<'_> {
     ) {
         let of_one = self.seen.of_one(lock.key(), reads, &places);
         self.met.add(of_one.into_iter());
+    }
+
+    /// Reads that failed. Nobody guesses that.
+    pub(super) fn meets_failing(self, reads: &Reads, replies: &[Reply]) {
+        let all = reads.commands.iter().zip(replies);
+        let failed =
+            all.filter(|(_, reply)| matches!(reply, Reply::Error(_)) && !resp::lacks_room(reply));
+        self.met.add(failed.map(|(read, _)| read));
+    }
+
+    /// Whether one of these would make a turn guess wrong.
+    pub(super) fn has_met(self, name: &str, reads: &[Command]) -> bool {
+        self.met.has_any(self.seen.unknown(name, reads).into_iter())
     }
 
     /// At this time of Redis's these reads found that, as the next turn will read them, too.

@@ -96,6 +96,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let Some(has) = turn.begin() else { return };
     retain(&mut items, &has);
     reads.retain(&has);
+    known.meets_failing(&reads, &replies);
     // All have left, or the one for which there was room.
     if items.is_empty() || !has[0] && reads.lacks_room(0, &replies) {
         turn.put_back(|_| false);

@@ -23,20 +23,29 @@ pub(in crate::group) async fn drive<S: Section, T: Transport, R: Runtime>(
     // What is looked at for what it reads says nothing of others.
     let (mut others, mut answered) = (0, 0);
     for (place, waiting) in look.items.iter().enumerate() {
-        // Whatever went wrong, the turn will show whether it still does.
-        let replies = (found.as_ref().ok()).and_then(|found| reads.replies(place, found).ok());
-        let seen = replies.and_then(|replies| {
-            let seen = peek(section, &waiting.item.item, &replies);
-            if seen.is_none() {
-                waiting.item.look(replies);
-            }
-            seen
+        let is_met = known.has_met(lock.key(), &waiting.item.reads);
+        let replies = found.as_ref().ok().map(|found| {
+            let lacks_room = reads.lacks_room(place, found);
+            (reads.replies(place, found), lacks_room)
         });
-        if !known.met.has_any(&waiting.item.reads) {
+        let seen = match replies {
+            Some((Ok(replies), _)) => {
+                let seen = peek(section, &waiting.item.item, &replies);
+                if seen.is_none() {
+                    waiting.item.look(replies);
+                }
+                Ok(seen)
+            }
+            // In a turn it would cost the others a round trip.
+            Some((Err(error), false)) if is_met => Err(error),
+            // Whatever went wrong, the turn will show whether it still does.
+            _ => Ok(None),
+        };
+        if !is_met {
             others += 1;
-            answered += usize::from(seen.is_some());
+            answered += usize::from(matches!(seen, Ok(Some(_))));
         }
-        waiting.slot.put(Ok(seen));
+        waiting.slot.put(seen);
     }
     if others > 0 {
         known.habits.learn(lock.key(), 2 * answered <= others);

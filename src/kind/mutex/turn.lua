@@ -2,9 +2,8 @@
 -- reads find what the caller expects. If they find something else, it takes the lock, and the
 -- caller decides anew.
 --
--- No copy of the request runs commands then that comes late. If it found the lock held, it left a
--- mark. If it took the lock, what gives it back leaves a receipt or a mark. If nobody does, the
--- commands' time is over when the lock expires.
+-- No copy of the request runs commands then that comes late: it left a mark. The time until which
+-- the commands may run is told by a client's clock, so it does not do for that.
 --
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
 --       reads and of the commands
@@ -47,6 +46,7 @@ if fence then
   extend(ARGV[3])
   save()
 else
+  redis.call('SET', GONE, '', 'PX', 60000)
   take(ARGV[2], ARGV[3], function() fence = issue_fence(ARGV[2], ARGV[3], ARGV[7]) end)
 end
 return { 1, ARGV[1], fence, found }

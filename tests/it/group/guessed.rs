@@ -26,7 +26,8 @@ impl Section for Stock {
 
     fn reads(&self, number: &u64) -> Vec<Command> {
         let known = Command::new("HGET").key("orders").arg(number);
-        vec![Command::new("GET").key("stock"), known]
+        let stock = if *number == ODD { "another" } else { "stock" };
+        vec![Command::new("GET").key(stock), known]
     }
 
     fn decide(
@@ -40,7 +41,10 @@ impl Section for Stock {
         if let Some(left) = replies[1].as_i64() {
             return Decision::Leave(Some(left));
         }
-        let left = left.get_or_insert_with(|| replies[0].as_i64().expect("a stock"));
+        let left = left.get_or_insert_with(|| match replies[0].as_i64() {
+            None if *number == ODD => 0,
+            stock => stock.expect("a stock"),
+        });
         if *left == 0 {
             return Decision::Leave(None);
         }
@@ -51,6 +55,9 @@ impl Section for Stock {
         Decision::Write(vec![stock, order, log], Some(*left))
     }
 }
+
+/// The number of an item that reads another stock, of which there is nothing.
+const ODD: u64 = 1_000;
 
 /// A sale of 100, of which one is sold: so its process knows what is left.
 async fn begun<T: Transport, R: Runtime>(
@@ -345,6 +352,57 @@ fn a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held() {
         let (mut stack, sold) = late(held_and_sold_out).await;
         assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
         assert!(!stack.redis::<bool>("EXISTS a"));
+    });
+}
+
+/// Redis's clock was set back, so the request may run for longer than the lock lasts. Nobody gives
+/// that back.
+#[test]
+fn a_copy_that_is_late_runs_nothing_though_the_lock_that_the_turn_took_has_expired() {
+    run(async {
+        let mut stack = Stack::spawn();
+        let lost = [LoseRequest; 6];
+        let proxy = Proxy::before(&stack, [Pass, Pass, Delay, Pass].into_iter().chain(lost)).await;
+        let time: Vec<u64> = stack.redis("TIME");
+        let ahead = (time[0] + 10) * 1_000_000 + time[1];
+        let _: () = stack.redis(&format!("SET {{a}}:fence {ahead}"));
+        let client = proxy
+            .client
+            .clone()
+            .request_timeout(ms(300))
+            .max_attempts(2);
+        let lock = client.lock("a").ttl(ms(1_000));
+        let sale = begun(&mut stack, &lock).await;
+        let order = placed(&sale, &lock, 1);
+        eventually(|| proxy.seen().len() == 3).await;
+        let _: () = stack.redis("SET stock 0");
+        assert_eq!(order.await.unwrap(), Ok(None));
+        eventually(|| proxy.seen().len() >= 6 && !stack.redis::<bool>("EXISTS a")).await;
+        let _: () = stack.redis("SET stock 99");
+        proxy.deliver().await;
+        assert_eq!(log(&mut stack), [0]);
+    });
+}
+
+/// As many requests as each of five orders costs behind an item that reads something else.
+#[test]
+fn an_odd_item_does_not_have_each_later_one_looked_at_first() {
+    run(async {
+        let mut stack = Stack::upstash();
+        let (client, seen) = stack.watched();
+        let lock = client.lock("a");
+        let sale = begun(&mut stack, &lock).await;
+        let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
+        let sale = sale.peek(known);
+        for odd in [ODD, 1] {
+            sale.submit(&lock, odd).await.unwrap();
+        }
+        sale.submit(&lock, 2).await.unwrap();
+        let sent = seen.sent();
+        for number in 3..8 {
+            sale.submit(&lock, number).await.unwrap();
+        }
+        assert_eq!(seen.sent() - sent, 5);
     });
 }
 
