@@ -21,6 +21,10 @@ use crate::transport::{Request, Response};
 use access::Access;
 use endpoint::PlainHttp;
 
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+pub(crate) use json::array;
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+pub use json::quote_into;
 pub(crate) use listening::Listening;
 pub(crate) use push::Push;
 

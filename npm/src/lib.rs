@@ -1,226 +1,242 @@
-//! The client as JavaScript can hold it: six classes over those of the library, and plain data
-//! across the border.
+//! The client as JavaScript can hold it: one class, whose objects are asked in words.
 //!
 //! It is made to be called by the TypeScript in `npm/ts`, which has checked the types of what it
-//! passes. Nothing here panics on what a caller passes, and no method keeps its object borrowed
-//! while it waits, so that calls may overlap.
+//! says. Nothing here panics on what a caller passes, and no method keeps its object borrowed
+//! while it waits, so that calls may overlap. One text goes in and one comes out: for each method,
+//! option and member of an outcome wasm-bindgen would bring code of its own.
 
 #![cfg(target_family = "wasm")]
 
-mod convert;
-mod lease;
-mod lock;
-mod once;
-mod paced;
+mod client;
+mod json;
+mod words;
 
-use edgelock::Error;
-use edgelock::web::driven::{self as web, Bridge, Outside, Say, Sent, Steps};
-use js_sys::{Array, Function};
+use edgelock::web::driven::{self as web, Came, Held, Steps, Told, Writes};
+use edgelock::{Acquisition, Command, Error, Token};
+use js_sys::Function;
 use wasm_bindgen::prelude::*;
 
-pub use lease::Lease;
-pub use lock::{Acquisition, Lock};
-pub use once::Once;
-pub use paced::Paced;
-
-use convert::{checked, commands, count, duration, event, texts, time, values};
-use lease::all;
+use words::Words;
 
 /// Half of the size of the default one.
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
-/// Hands out locks that live behind one bridge.
+/// Something that JavaScript holds.
 #[wasm_bindgen]
-pub struct Client(web::Client);
+pub struct Thing(Kind);
+
+enum Kind {
+    Client(web::Client),
+    Lock(web::Lock),
+    Acquisition(Acquisition),
+    Once(web::Once),
+    Throttle(web::Throttle),
+    Debounce(web::Debounce),
+    /// One that JavaScript forgets is left to its ttl.
+    Lease(Held),
+    Call(Call),
+}
+
+/// An operation, and what it made that JavaScript has yet to take.
+struct Call {
+    steps: Steps,
+    made: Vec<Thing>,
+}
+
+/// What a method throws: a failure as JSON.
+type Thrown = String;
 
 #[wasm_bindgen]
-impl Client {
-    /// A client of one bridge, or of several: by their majority, or by name if they have ids.
+impl Thing {
+    /// A client, which tells `on_event` what happens; or an acquisition that several callers ask
+    /// for, one after the other.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid address, credential or setting.
     #[wasm_bindgen(constructor)]
-    pub fn new(bridges: &Array, is_quorum: bool, settings: &Array) -> Result<Self, JsValue> {
-        checked(Self::with(bridges, is_quorum, settings)).map(Self)
+    pub fn new(words: &str, on_event: Option<Function>) -> Result<Self, Thrown> {
+        let mut words = Words::of(words);
+        Ok(Self(match &*words.text() {
+            "client" => Kind::Client(checked(client::client(words, on_event))?),
+            "acquisition" => Kind::Acquisition(Acquisition::default()),
+            _ => return Err(unknown()),
+        }))
     }
 
-    /// A lock of any kind. `kind` is a `RawKind`, whose first place is a number of `Kind`; the rest
-    /// is a `RawLockConfig`. What is left out has the client's default.
+    /// Makes what the words say: a lock of a client, a call of a lock. Nothing if nothing is to be
+    /// done.
     ///
     /// # Errors
-    /// `invalid_argument` for a name, an owner, permits or an option out of range.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a tuple is slower, as npm/ts/raw.ts says"
-    )]
-    pub fn lock(
-        &self,
-        kind: &Array,
-        ttl_ms: Option<f64>,
-        wait_ms: Option<f64>,
-        max_requests: Option<u32>,
-        fair: Option<bool>,
-        signal_list: Option<String>,
-        label: Option<String>,
-        replicas: Option<u32>,
-        replicas_within_ms: Option<f64>,
-    ) -> Result<Lock, JsValue> {
-        let mut lock = self.lock_of(kind);
-        if let Some(ms) = ttl_ms {
-            lock = lock.ttl(duration(ms));
-        }
-        if let Some(ms) = wait_ms {
-            lock = lock.wait_timeout(duration(ms));
-        }
-        if let Some(requests) = max_requests {
-            lock = lock.max_requests(requests);
-        }
-        if let Some(key) = signal_list {
-            lock = lock.signal_list(key);
-        }
-        if let Some(label) = label {
-            lock = lock.label(&label);
-        }
-        if let (Some(count), Some(ms)) = (replicas, replicas_within_ms) {
-            lock = lock.wait_for_replicas(count, duration(ms));
-        }
-        if let Some(fair) = fair {
-            lock = lock.fair(fair);
-        }
-        checked(lock.check())?;
-        Ok(Lock::new(lock))
-    }
-
-    fn lock_of(&self, kind: &Array) -> web::Lock {
-        let Self(client) = self;
-        let [kind, of, more] = values(kind);
-        let name = of.as_string().unwrap_or_default();
-        match count(&kind) {
-            Some(1) => client.reentrant(&name, &more.as_string().unwrap_or_default()),
-            Some(2) => client.semaphore(&name, count(&more).unwrap_or_default()),
-            Some(3) => client.read_write(&name).read(),
-            Some(4) => client.read_write(&name).write(),
-            Some(5) => client.lock_all(texts(&of)),
-            _ => client.lock(&name),
-        }
-    }
-
-    /// Work that is executed once for `key`, as `config` has it.
-    ///
-    /// # Errors
-    /// As for a lock, and `invalid_argument` for what cannot be kept so.
-    pub fn once(&self, key: &str, config: &Array) -> Result<Once, JsValue> {
-        Once::new(self.0.once(key), config)
-    }
-
-    /// Lets one call through in each window of so many milliseconds.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a name or a window out of range.
-    pub fn throttle(&self, name: &str, window_ms: f64) -> Result<Paced, JsValue> {
-        Paced::throttle(self.0.throttle(name, duration(window_ms)))
-    }
-
-    /// Lets the last of the calls through that come less than so many milliseconds after each
-    /// other.
-    ///
-    /// # Errors
-    /// `invalid_argument` for a name or a wait out of range.
-    pub fn debounce(
-        &self,
-        name: &str,
-        wait_ms: f64,
-        max_wait_ms: Option<f64>,
-    ) -> Result<Paced, JsValue> {
-        let mut debounce = self.0.debounce(name, duration(wait_ms));
-        if let Some(ms) = max_wait_ms {
-            debounce = debounce.max_wait(duration(ms));
-        }
-        Paced::debounce(debounce)
-    }
-
-    /// Runs commands that only read, without a lock; where the lock of the name `shard_of` lives,
-    /// if that is not one place for all. With `tells_each` the reply to one that failed is its
-    /// error.
-    pub fn read(&self, reads: &Array, shard_of: Option<String>, tells_each: bool) -> Steps {
-        let client = match shard_of {
-            Some(name) => self.0.shard_of(&name),
-            None => self.0.clone(),
+    /// `invalid_argument` for a name or an option out of range; for a lease, why it is over.
+    pub fn make(&self, words: &str) -> Result<Option<Self>, Thrown> {
+        let mut words = Words::of(words);
+        let what = &*words.text();
+        let steps = match (&self.0, what) {
+            (Kind::Client(client), "read") => {
+                let of = match words.maybe_text() {
+                    Some(name) => client.shard_of(&name),
+                    None => client.clone(),
+                };
+                let tells_each = words.flag();
+                of.read_steps(&words.commands(), tells_each)
+            }
+            (Kind::Client(client), what) => {
+                let made = checked(client::make(client, what, words))?;
+                return made.map(|made| Some(Self(made))).ok_or_else(unknown);
+            }
+            (Kind::Lock(lock), "resume") => {
+                let token = checked(Token::parse(&words.text()))?;
+                let held = checked(lock.resume_held(token))?;
+                return Ok(Some(Self(Kind::Lease(held))));
+            }
+            (Kind::Lock(lock), "tryAcquire") => lock.try_steps(),
+            (Kind::Lock(lock), "acquire") => lock.acquire_steps(&words.commands()),
+            (Kind::Lock(lock), "tryAndRead") => lock.try_and_read_steps(&words.commands()),
+            (Kind::Lock(lock), "inspect") => lock.inspect_steps(),
+            (Kind::Lock(lock), "forceRelease") => lock.force_release_steps(),
+            (Kind::Once(once), "begin") => once.begin_steps(),
+            (Kind::Once(once), "forget") => once.forget_steps(),
+            (Kind::Throttle(throttle), "call") => throttle.try_pass_steps(),
+            (Kind::Debounce(debounce), "call") => debounce.settle_steps(),
+            (Kind::Lease(held), "renew") => held.write(Writes::Renew(words.maybe_time())),
+            (Kind::Lease(held), "downgrade") => held.write(Writes::Downgrade),
+            (Kind::Lease(held), "exec") => held.write(Writes::Exec(words.commands())),
+            (Kind::Lease(held), "commit") => held.write(Writes::Commit(words.commands())),
+            (Kind::Lease(held), "commitEach") => held.write(Writes::CommitEach(words.commands())),
+            (Kind::Lease(held), "release") => held.write(Writes::Release),
+            (Kind::Lease(held), "beginKeeping") => held.begin_keeping(words.maybe_time()),
+            (Kind::Lease(held), "keep") => held.keep(words.number()),
+            (Kind::Lease(held), "endKeeping") => held.end_keeping(words.number()),
+            (Kind::Lease(held), "giveBack") => match held.give_back() {
+                Some(steps) => steps,
+                None => return Ok(None),
+            },
+            _ => return Err(unknown()),
         };
-        let reads = commands(reads);
-        client.read_steps(&reads, tells_each, all)
+        Ok(Some(steps.into()))
+    }
+
+    /// A call of two: of a lock, for an acquisition; or of a lease, which has the result of work
+    /// that is executed once stored. `reads` returns what to read before each request that may take
+    /// the lock, and does not throw.
+    ///
+    /// # Errors
+    /// `result_too_large`.
+    #[wasm_bindgen(js_name = makeWith)]
+    pub fn make_with(
+        &self,
+        other: &Self,
+        words: &str,
+        reads: Option<Function>,
+    ) -> Result<Self, Thrown> {
+        match (&self.0, &other.0, reads) {
+            (Kind::Lock(lock), Kind::Acquisition(acquisition), Some(reads)) => {
+                let reads = move || asked(&reads);
+                Ok(lock.acquire_as_steps(acquisition, reads).into())
+            }
+            (Kind::Lease(held), Kind::Once(once), None) => {
+                let result = Words::of(words).text();
+                Ok(checked(once.store(held, &result))?.into())
+            }
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Answers or does at once what the words say.
+    ///
+    /// # Errors
+    /// `invalid_argument` if commands cannot run so; for a lease, why it is over, or `busy`.
+    pub fn ask(&self, words: &str) -> Result<String, Thrown> {
+        let mut words = Words::of(words);
+        let answered = match (&self.0, &*words.text()) {
+            (Kind::Lock(lock), "checkReads") => lock.check_reads(&words.commands()),
+            (Kind::Lock(lock), "checkWrites") => lock.checked_writes(&words.commands()),
+            (Kind::Lease(held), "fence") => return Ok(held.fence().to_string()),
+            (Kind::Lease(held), "startKeeping") => held.start_keeping(),
+            (Kind::Lease(held), "quitKeeping") => {
+                held.quit_keeping();
+                Ok(())
+            }
+            (Kind::Lease(held), "handOver") => held.hand_over().map(drop),
+            _ => return Err(unknown()),
+        };
+        checked(answered.map(|()| String::new()))
+    }
+
+    /// Milliseconds that a lease surely lasts yet, to the fraction of one.
+    #[wasm_bindgen(getter)]
+    pub fn remaining(&self) -> f64 {
+        match &self.0 {
+            Kind::Lease(held) => held.remaining().as_secs_f64() * 1000.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Tells a call what happened. It says what it waits for next, a line for each and its lines
+    /// behind it, and at last what it came to.
+    pub fn tell(&mut self, what: u32, id: u32, failure: u8, status: u16, text: String) -> String {
+        let mut out = String::new();
+        let Kind::Call(call) = &mut self.0 else {
+            return out;
+        };
+        let told = match what {
+            0 => Told::Begin,
+            1 => Told::Answered(id, failure, status, text),
+            2 => Told::Woken(id),
+            3 => Told::Heard(id, text),
+            4 => Told::Ended(id, failure, status, text),
+            _ => Told::Cancel,
+        };
+        let mut detached = Vec::new();
+        let outcome = call.steps.tell(told, &mut out, &mut detached);
+        call.made.extend(detached.into_iter().map(Self::from));
+        match outcome {
+            Some(Ok(came)) => {
+                out.push_str("done\n");
+                out.push_str(&json::came(&came));
+                if let Came::Taken(Some(held), _) = came {
+                    call.made.push(Self(Kind::Lease(held)));
+                }
+            }
+            Some(Err(error)) => {
+                out.push_str("fail\n");
+                out.push_str(&json::failure(&error));
+            }
+            None => return out,
+        }
+        out.push('\n');
+        out
+    }
+
+    /// What a call made, in the order in which it said so.
+    pub fn next(&mut self) -> Option<Self> {
+        match &mut self.0 {
+            Kind::Call(call) if !call.made.is_empty() => Some(call.made.remove(0)),
+            _ => None,
+        }
     }
 }
 
-impl Client {
-    /// `configs` are `RawBridgeConfig`s, and `settings` are a `RawSettings`. What it does not set
-    /// has the default.
-    fn with(configs: &Array, is_quorum: bool, settings: &Array) -> Result<web::Client, Error> {
-        let [
-            prefix,
-            request_timeout,
-            max_attempts,
-            quarantine,
-            fence_life,
-            on_event,
-        ] = values(settings);
-        let (mut ids, mut bridges) = (Vec::new(), Vec::new());
-        for config in configs.iter() {
-            let [
-                url,
-                secret,
-                user,
-                push,
-                script_cache,
-                key_locking,
-                plain_http,
-                id,
-            ] = values(&config.into());
-            let [url, secret] = [url, secret].map(|text| text.as_string().unwrap_or_default());
-            let mut bridge = match (user.as_string(), plain_http.as_bool() == Some(true)) {
-                (None, false) => Bridge::upstash(&url, &secret)?,
-                (None, true) => Bridge::upstash_over_plain_http(&url, &secret)?,
-                (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
-                (Some(user), true) => Bridge::webdis_over_plain_http(&url, &user, &secret)?,
-            };
-            if let Some(on) = push.as_bool() {
-                bridge = bridge.push(on);
-            }
-            if let Some(on) = script_cache.as_bool() {
-                bridge = bridge.script_cache(on);
-            }
-            if let Some(on) = key_locking.as_bool() {
-                bridge = bridge.key_locking(on);
-            }
-            ids.extend(id.as_string());
-            bridges.push(bridge);
-        }
-        let (sent, host) = (Sent::default(), Outside(listener(on_event)));
-        let mut client = match bridges.as_slice() {
-            _ if is_quorum => edgelock::Client::quorum(bridges, sent, host)?,
-            [bridge] if ids.is_empty() => edgelock::Client::new(bridge.clone(), sent, host),
-            _ => edgelock::Client::sharded(ids.into_iter().zip(bridges), sent, host)?,
-        };
-        if let Some(prefix) = prefix.as_string() {
-            client = client.prefix(&prefix);
-        }
-        if let Some(timeout) = time(&request_timeout) {
-            client = client.request_timeout(timeout);
-        }
-        if let Some(quarantine) = time(&quarantine) {
-            client = client.restart_quarantine(quarantine);
-        }
-        if let Some(life) = time(&fence_life) {
-            client = client.fence_life(life);
-        }
-        if let Some(attempts) = count(&max_attempts) {
-            client = client.max_attempts(attempts);
-        }
-        Ok(client)
+impl From<Steps> for Thing {
+    fn from(steps: Steps) -> Self {
+        let made = Vec::new();
+        Self(Kind::Call(Call { steps, made }))
     }
 }
 
-fn listener(on_event: JsValue) -> Option<(Function, Say)> {
-    (!on_event.is_undefined()).then(|| (Function::from(on_event), event as Say))
+/// The commands that `reads` says.
+fn asked(reads: &Function) -> Vec<Command> {
+    let said = reads.call0(&JsValue::UNDEFINED).unwrap_or_default();
+    Words::of(&said.as_string().unwrap_or_default()).commands()
+}
+
+fn checked<T>(result: Result<T, Error>) -> Result<T, Thrown> {
+    result.map_err(|error| json::failure(&error))
+}
+
+/// The two sides of the border are not of one build.
+fn unknown() -> Thrown {
+    r#"{"code":"internal","message":"the module knows no such call","isOutcomeUnknown":false}"#
+        .to_owned()
 }

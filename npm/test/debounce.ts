@@ -79,7 +79,7 @@ export const debounces: Suite = {
   },
 
   async a_call_of_which_redis_knows_nothing_any_more_is_told_so(stack) {
-    const call = debounce(stack, 400).run(never);
+    const call = debounce(stack, 1_500).run(never);
     call.catch(() => {});
     await eventually(async () => (await known(stack)) === 1);
     await stack.redis(`DEL {${stack.mark}a}:debounce`);

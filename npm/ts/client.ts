@@ -13,9 +13,10 @@ import { Lock, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
-import { Kind, type RawClient, type Reply } from "./raw.js";
+import type { Reply, Thing } from "./raw.js";
 import { ReadWrite } from "./read-write.js";
 import { Throttle } from "./throttle.js";
+import { type Value, words } from "./words.js";
 
 const OF_A_DEBOUNCE: Names<DebounceOptions> = { maxWait: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
@@ -35,7 +36,7 @@ class Late {
  * each handler.
  */
 export class Client {
-  readonly #raw: Revivable<RawClient>;
+  readonly #raw: Revivable<Thing>;
   readonly #prefix: string;
   readonly #settings: ClientSettings;
   readonly #host: Host;
@@ -51,9 +52,15 @@ export class Client {
     this.#host = { fetch, waitUntil, signal, requestTimeout, goingOn: new GoingOn() };
     this.#prefix = prefix;
     this.#raw = this.#revivable(() => {
-      const { bridges, isQuorum, settings } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
-      return new (instance().raw.Client)(bridges, isQuorum, settings);
+      const { said, onEvent } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
+      return new (instance().raw.Thing)(said, onEvent);
     });
+  }
+
+  /** Something that the module makes of this client. */
+  #made(...values: Value[]): Revivable<Thing> {
+    const said = words(...values);
+    return this.#revivable(() => this.#raw.get().value.make(said)!);
   }
 
   #revivable<T>(make: () => T): Revivable<T> {
@@ -88,7 +95,7 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const config = lockConfig(options, "a lock");
-    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Mutex, name], ...config));
+    const raw = this.#made("lock", name, ...config);
     return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
   }
 
@@ -101,7 +108,7 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const config = lockConfig(options, "a reentrant lock");
-    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Reentrant, name, owner], ...config));
+    const raw = this.#made("reentrant", name, owner, ...config);
     const maker = this.#maker(name, (options) => this.reentrant(name, owner, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -119,7 +126,7 @@ export class Client {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
     const config = lockConfig(options, "a semaphore");
-    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Semaphore, name, permits], ...config));
+    const raw = this.#made("semaphore", name, permits, ...config);
     const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
   }
@@ -136,7 +143,7 @@ export class Client {
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
     const config = lockConfig(options, "a read/write lock");
-    const raw = this.#revivable(() => this.#raw.get().value.lock([reads ? Kind.Reader : Kind.Writer, name], ...config));
+    const raw = this.#made(reads ? "reader" : "writer", name, ...config);
     const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
     return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
   }
@@ -161,7 +168,7 @@ export class Client {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
     const config = lockConfig(options, "a lock of several names");
-    const raw = this.#revivable(() => this.#raw.get().value.lock([Kind.Multi, all], ...config));
+    const raw = this.#made("several", all, ...config);
     const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
     // In the order in which errors of the module show them.
     const keys = all.map((name) => this.#prefix + name).sort();
@@ -178,7 +185,7 @@ export class Client {
   once(key: string, options: OnceOptions = {}): Once {
     text(key, "a key");
     const config = onceConfig(options);
-    const raw = this.#revivable(() => this.#raw.get().value.once(key, config));
+    const raw = this.#made("once", key, ...config);
     return Once.of(key, this.#prefix + key, raw, options, this.#host);
   }
 
@@ -190,8 +197,7 @@ export class Client {
    */
   throttle(name: string, window: number): Throttle {
     text(name, "a throttle's name");
-    const ms = duration(window, "window");
-    const raw = this.#revivable(() => this.#raw.get().value.throttle(name, ms));
+    const raw = this.#made("throttle", name, duration(window, "window"));
     return Throttle.of(name, this.#prefix + name, raw, this.#host);
   }
 
@@ -204,8 +210,7 @@ export class Client {
   debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
     text(name, "a debounce's name");
     known(options, OF_A_DEBOUNCE, "a debounce");
-    const [ms, maxWait] = [duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")];
-    const raw = this.#revivable(() => this.#raw.get().value.debounce(name, ms, maxWait));
+    const raw = this.#made("debounce", name, duration(wait, "wait"), milliseconds(options.maxWait, "maxWait"));
     return Debounce.of(name, this.#prefix + name, raw, this.#host);
   }
 
@@ -218,7 +223,8 @@ export class Client {
     const commands = toRaw(reads);
     if (shardOf !== undefined) text(shardOf, "shardOf");
     const { instance, value: client } = this.#raw.get();
-    return instance.drive(() => client.read(commands, shardOf, false), this.#host, [abortSignal(signal, "signal")]);
+    const { replies } = await instance.drive([client, "read", shardOf, false, commands], this.#host, [abortSignal(signal, "signal")]);
+    return replies;
   }
 
   /**
@@ -228,7 +234,8 @@ export class Client {
   async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
     const commands = toRaw(reads);
     const { instance, value: client } = this.#raw.get();
-    return instance.drive(() => client.read(commands, name, true), this.#host);
+    const { replies } = await instance.drive([client, "read", name, true, commands], this.#host);
+    return replies;
   }
 
   #maker(name: string, again: (options: LockOptions) => Lock): Maker {

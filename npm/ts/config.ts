@@ -1,11 +1,11 @@
 // The options of a client and of its locks, checked, as the wasm module takes them.
 import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
 import type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
-import { hear, toEvent } from "./event.js";
+import { eventOf, hear, toEvent } from "./event.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
-import type { RawBridgeConfig, RawLockConfig, RawOnceConfig, RawSettings } from "./raw.js";
+import { type Value, words } from "./words.js";
 
 const OF_EACH: Names<BridgeSettings> = { push: 1, scriptCache: 1, keyLocking: 1, plainHttp: 1 };
 const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, fenceLife: 1, ...OF_EACH, fetch: 1, waitUntil: 1, signal: 1, onEvent: 1 };
@@ -32,9 +32,8 @@ const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl:
 
 /** What a client is made of. */
 interface ClientConfig {
-  readonly bridges: RawBridgeConfig[];
-  readonly isQuorum: boolean;
-  readonly settings: RawSettings;
+  readonly said: string;
+  readonly onEvent: ((event: string) => void) | undefined;
 }
 
 export function clientConfig(options: ClientOptions): ClientConfig {
@@ -42,7 +41,9 @@ export function clientConfig(options: ClientOptions): ClientConfig {
   known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);
   const quarantineMs = "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined;
-  return { bridges, isQuorum: "quorum" in options, settings: toSettings(options, quarantineMs) };
+  const said = words("client", "quorum" in options, bridges, ...toSettings(options, quarantineMs));
+  const { onEvent } = options;
+  return { said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
 }
 
 /** The settings alone, of a client whose bridge is found elsewhere. */
@@ -53,7 +54,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 }
 
 /** Of a lock of any kind. */
-export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawLockConfig {
+export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): Value[] {
   known(options, KINDS[kind], kind);
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
@@ -75,7 +76,7 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): RawL
 }
 
 /** Of work that is executed once. */
-export function onceConfig(options: OnceOptions): RawOnceConfig {
+export function onceConfig(options: OnceOptions): Value[] {
   known(options, OF_ONCE, "what is executed once");
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
@@ -89,7 +90,7 @@ export function onceConfig(options: OnceOptions): RawOnceConfig {
   ];
 }
 
-function toBridges(options: ClientOptions): RawBridgeConfig[] {
+function toBridges(options: ClientOptions): Value[] {
   if ("quorum" in options) {
     if (!Array.isArray(options.quorum)) throw invalidArgument("quorum is an array of bridges, each { url, credential }");
     return Array.from(options.quorum, (bridge) => toOneOfSeveral(bridge, options));
@@ -101,24 +102,23 @@ function toBridges(options: ClientOptions): RawBridgeConfig[] {
   return [toBridge(options, options)];
 }
 
-function toOneOfSeveral(bridge: BridgeOptions, settings: BridgeSettings, id?: string): RawBridgeConfig {
+function toOneOfSeveral(bridge: BridgeOptions, settings: BridgeSettings, id?: string): Value[] {
   if (typeof bridge !== "object" || bridge === null) throw invalidArgument("a bridge is { url, credential }");
   return toBridge(known(bridge, BRIDGE, "a bridge"), settings, id);
 }
 
-function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string): RawBridgeConfig {
+function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string): Value[] {
   const { webdis } = bridge;
   const url = text(bridge.url, "url");
   if (webdis) known(webdis, WEBDIS, "webdis");
   const secret = webdis ? text(webdis.password, "webdis.password") : text(bridge.credential, "credential");
-  const user = webdis && text(webdis.user, "webdis.user");
+  const user = webdis ? text(webdis.user, "webdis.user") : undefined;
   const either = (name: keyof BridgeSettings) => flag(bridge[name], name) ?? flag(settings[name], name);
-  return [url, secret, user, either("push"), either("scriptCache"), either("keyLocking"), either("plainHttp"), id];
+  return [url, secret, user, either("plainHttp"), either("push"), either("scriptCache"), either("keyLocking"), id];
 }
 
-function toSettings(settings: ClientSettings, quarantineMs: number | undefined): RawSettings {
-  const { onEvent } = settings;
-  callable(onEvent, "onEvent");
+function toSettings(settings: ClientSettings, quarantineMs: number | undefined): Value[] {
+  callable(settings.onEvent, "onEvent");
   callable(settings.fetch, "fetch");
   callable(settings.waitUntil, "waitUntil");
   abortSignal(settings.signal, "signal");
@@ -128,6 +128,5 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
     count(settings.maxAttempts, "maxAttempts", 1),
     quarantineMs,
     milliseconds(settings.fenceLife, "fenceLife"),
-    onEvent && ((event) => hear(event, (event) => onEvent(toEvent(event)))),
   ];
 }

@@ -3,7 +3,7 @@ import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
 import { type Host, inBackground } from "./driver.js";
 import type { Revivable } from "./instance.js";
-import type { RawPaced } from "./raw.js";
+import type { Thing } from "./raw.js";
 
 /** How calls are debounced. */
 export interface DebounceOptions {
@@ -43,10 +43,10 @@ export class Debounce {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly #key: string;
-  readonly #raw: Revivable<RawPaced<boolean>>;
+  readonly #raw: Revivable<Thing>;
   readonly #host: Host;
 
-  private constructor(name: string, key: string, raw: Revivable<RawPaced<boolean>>, host: Host) {
+  private constructor(name: string, key: string, raw: Revivable<Thing>, host: Host) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -54,7 +54,7 @@ export class Debounce {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<RawPaced<boolean>>, host: Host): Debounce {
+  static of(name: string, key: string, raw: Revivable<Thing>, host: Host): Debounce {
     return new Debounce(name, key, raw, host);
   }
 
@@ -74,7 +74,7 @@ export class Debounce {
     checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: debounce } = this.#raw.get();
-    const goesThrough = await instance.drive(() => debounce.call(), this.#host, [signal], this.#key);
+    const { value: goesThrough } = await instance.drive([debounce, "call"], this.#host, [signal], this.#key);
     return goesThrough ? { superseded: false, value: await this.#host.goingOn.during(work) } : { superseded: true };
   }
 }

@@ -5,7 +5,9 @@ import { Exchange, Stream } from "edgelock-exchange";
 import { LONGEST_TIMER } from "./check.js";
 import type { GoingOn } from "./going-on.js";
 import type { Instance } from "./instance.js";
-import type { RawSteps } from "./raw.js";
+import { withCause, withThrown } from "./make-error.js";
+import { type Came, type RawLease, type Thing, Told } from "./raw.js";
+import { reply, type Said } from "./words.js";
 
 /** What a client's operations are driven with. */
 export interface Host {
@@ -20,37 +22,32 @@ export interface Host {
   readonly requestTimeout?: number | undefined;
 }
 
-/** Something that an operation waits for. After a detachment it belongs to another driver. */
+/** Something that a call waits for. After a detachment it belongs to another driver. */
 interface Flight {
   driver: Driver;
   readonly abort: () => void;
 }
 
-/**
- * Drives one operation. Except for `start` and `cancel`, its methods are for the module, which
- * calls them while it gets an input.
- */
+/** How an exchange ended, as exchange.js says it. */
+type Ended = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
+
+/** Drives one call. */
 export class Driver {
   readonly #instance: Instance;
-  readonly #steps: RawSteps<unknown>;
+  readonly #call: Thing;
   readonly #host: Host;
-  readonly #resolve: (value: never) => void;
+  readonly #resolve: (came: Came) => void;
   readonly #reject: (failure: unknown) => void;
   readonly #flights = new Map<number, Flight>();
-  /**
-   * Done once the module has returned: a `fetch`, or the code that gets the outcome, may call
-   * anything.
-   */
-  #wishes: Array<() => void> = [];
   #isInside = false;
   #wasSent = false;
   /** Its outcome was told; whoever gives up now comes too late. */
   #hasCome = false;
   #isDone = false;
 
-  constructor(instance: Instance, steps: RawSteps<unknown>, host: Host, resolve: (value: never) => void, reject: (failure: unknown) => void) {
+  constructor(instance: Instance, call: Thing, host: Host, resolve: (came: Came) => void, reject: (failure: unknown) => void) {
     this.#instance = instance;
-    this.#steps = steps;
+    this.#call = call;
     this.#host = host;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -62,15 +59,16 @@ export class Driver {
   }
 
   start(): void {
-    this.#tell((steps) => steps.start(this));
+    this.#tell(Told.Begin);
   }
 
   /** Ends it, with everything that it waits for; rejects with this reason. */
   cancel(reason: unknown): void {
     if (this.#isDone || this.#hasCome) return;
-    if (this.#isInside) return void this.#wishes.push(() => this.cancel(reason));
+    // What the module calls back may end the call.
+    if (this.#isInside) return void Promise.resolve().then(() => this.cancel(reason));
     this.#abort();
-    this.#tell((steps) => steps.cancel(this));
+    this.#tell(Told.Cancel);
     this.#end(() => this.#reject(reason));
   }
 
@@ -79,84 +77,126 @@ export class Driver {
     this.#end(() => this.#reject(failure));
   }
 
-  send(id: number, url: string, headers: object, body: string, bodyLimit: number, timeout: number): void {
-    this.#wish(() => {
-      const done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) =>
-        this.#landed(id, flight, (steps, driver) => steps.answered(driver, id, failure, status, header, text, thrown));
-      this.#wasSent = true;
-      const exchange = new Exchange(this.#host.fetch, url, headers, body, bodyLimit, timeout, done);
-      const flight = this.#launched(id, () => exchange.abort());
-    });
+  #tell(what: Told, id = 0, failure = 0, status = 0, text = "", thrown?: unknown): void {
+    if (this.#isDone) return;
+    let wishes;
+    this.#isInside = true;
+    try {
+      wishes = withThrown(thrown, () => this.#read(this.#instance.call(() => this.#call.tell(what, id, failure, status, text))));
+    } catch (error) {
+      return this.giveUp(error);
+    } finally {
+      this.#isInside = false;
+    }
+    // Only now: a `fetch`, or the code that gets the outcome, may call anything.
+    for (const wish of wishes) wish();
   }
 
-  listen(id: number, url: string, headers: object, body: string, timeout: number): void {
-    this.#wish(() => {
-      const hear = (piece: Uint8Array) => flight.driver.#tell((steps) => steps.heard(flight.driver, id, piece));
-      const done = (failure: number, status: number, _: unknown, text: string) =>
-        this.#landed(id, flight, (steps, driver) => steps.ended(driver, id, failure, status, text));
-      const stream = new Stream(this.#host.fetch, url, headers, body, timeout, hear, done);
-      const flight = this.#launched(id, () => stream.abort());
-    });
+  /** What the module wishes for, as `src/web/steps.rs` writes it. */
+  #read(said: string): Array<() => void> {
+    const lines = said.split("\n");
+    const line = () => lines.shift()!;
+    const wishes = [];
+    while (lines.length > 1) {
+      const [what, ...numbers] = line().split(" ");
+      const [id = 0, time = 0, limit = 0] = numbers.map(Number);
+      wishes.push(this.#wish(what!, id, time, limit, numbers, line));
+    }
+    return wishes;
   }
 
-  wake(id: number, ms: number): void {
-    this.#wish(() => {
-      let left = Math.ceil(ms);
-      let timer: ReturnType<typeof setTimeout>;
-      const woken = () => (left > 0 ? sleep() : this.#landed(id, flight, (steps, driver) => steps.woken(driver, id)));
-      const sleep = () => {
-        const part = Math.min(left, LONGEST_TIMER);
-        left -= part;
-        try {
-          timer = setTimeout(woken, part);
-        } catch {
-          // On a host that refuses timers no time can pass: it is woken at once.
-          left = 0;
-          void Promise.resolve().then(woken);
-        }
-      };
-      sleep();
-      const flight = this.#launched(id, () => clearTimeout(timer));
-    });
-  }
-
-  stop(id: number): void {
-    this.#wishes.push(() => {
-      this.#flights.get(id)?.abort();
-      this.#flights.delete(id);
-    });
-  }
-
-  detach(steps: RawSteps<void>, ids: Uint32Array): void {
-    this.#wishes.push(() => {
-      const { driver, outcome } = drive(this.#instance, steps, this.#host);
-      for (const id of ids) {
-        const flight = this.#flights.get(id);
-        if (flight === undefined) continue;
-        this.#flights.delete(id);
-        flight.driver = driver;
-        driver.#flights.set(id, flight);
+  #wish(what: string, id: number, time: number, limit: number, numbers: readonly string[], line: () => string): () => void {
+    switch (what) {
+      case "send": {
+        const [url, headers, body] = [line(), headersOf(line()), line()];
+        return () => this.#send(id, url, headers, body, limit, Math.min(time, LONGEST_TIMER));
       }
-      if (ids.length === 0) driver.start();
-      void inBackground(outcome, this.#host);
-    });
+      case "listen": {
+        const [url, headers, body] = [line(), headersOf(line()), line()];
+        return () => this.#listen(id, url, headers, body, Math.min(time, LONGEST_TIMER));
+      }
+      case "wake":
+        return () => this.#wake(id, time);
+      case "stop":
+        return () => {
+          this.#flights.get(id)?.abort();
+          this.#flights.delete(id);
+        };
+      case "detach": {
+        const call = this.#next();
+        return () => this.#detach(call, numbers.map(Number));
+      }
+      case "done": {
+        const came = this.#came(line());
+        return () => this.#end(() => this.#resolve(came));
+      }
+      default: {
+        this.#hasCome = true;
+        const failure = withCause(JSON.parse(line()));
+        return () => this.#end(() => this.#reject(failure));
+      }
+    }
   }
 
-  done(value: unknown): void {
+  #next(): Thing {
+    return this.#instance.call(() => this.#call.next())!;
+  }
+
+  #came(text: string): Came {
     this.#hasCome = true;
-    this.#wishes.push(() => this.#end(() => this.#resolve(value as never)));
+    const { lease, replies = [], value } = JSON.parse(text) as { lease?: Omit<RawLease, "thing">; replies?: Said[]; value?: unknown };
+    return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), value };
   }
 
-  fail(failure: unknown): void {
-    this.#hasCome = true;
-    this.#wishes.push(() => this.#end(() => this.#reject(failure)));
+  #send(id: number, url: string, headers: object, body: string, limit: number, timeout: number): void {
+    if (this.#isDone) return;
+    const done: Ended = (failure, status, header, text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${inOneLine(header)}\n${text}`, thrown);
+    this.#wasSent = true;
+    const exchange = new Exchange(this.#host.fetch, url, headers, body, limit, timeout, done);
+    const flight = this.#launched(id, () => exchange.abort());
   }
 
-  /** What is cancelled meanwhile waits for nothing new. */
-  #wish(act: () => void): void {
-    this.#wishes.push(() => {
-      if (!this.#isDone) act();
-    });
+  #listen(id: number, url: string, headers: object, body: string, timeout: number): void {
+    if (this.#isDone) return;
+    const decoder = new TextDecoder();
+    const hear = (piece: Uint8Array) => flight.driver.#tell(Told.Heard, id, 0, 0, decoder.decode(piece, { stream: true }));
+    const done: Ended = (failure, status, _, text) => this.#landed(flight, Told.Ended, id, failure, status, text);
+    const stream = new Stream(this.#host.fetch, url, headers, body, timeout, hear, done);
+    const flight = this.#launched(id, () => stream.abort());
+  }
+
+  #wake(id: number, ms: number): void {
+    if (this.#isDone) return;
+    let left = ms;
+    let timer: ReturnType<typeof setTimeout>;
+    const woken = () => (left > 0 ? sleep() : this.#landed(flight, Told.Woken, id));
+    const sleep = () => {
+      const part = Math.min(left, LONGEST_TIMER);
+      left -= part;
+      try {
+        timer = setTimeout(woken, part);
+      } catch {
+        // On a host that refuses timers no time can pass: it is woken at once.
+        left = 0;
+        void Promise.resolve().then(woken);
+      }
+    };
+    sleep();
+    const flight = this.#launched(id, () => clearTimeout(timer));
+  }
+
+  /** Another driver goes on with `call`: with what has these ids, or from its beginning. */
+  #detach(call: Thing, ids: readonly number[]): void {
+    const { driver, outcome } = drive(this.#instance, call, this.#host);
+    for (const id of ids) {
+      const flight = this.#flights.get(id);
+      if (flight === undefined) continue;
+      this.#flights.delete(id);
+      flight.driver = driver;
+      driver.#flights.set(id, flight);
+    }
+    if (ids.length === 0) driver.start();
+    void inBackground(outcome, this.#host);
   }
 
   #launched(id: number, abort: () => void): Flight {
@@ -167,25 +207,9 @@ export class Driver {
     return flight;
   }
 
-  #landed(id: number, flight: Flight, tell: (steps: RawSteps<unknown>, driver: Driver) => void): void {
-    const { driver } = flight;
+  #landed({ driver }: Flight, what: Told, id: number, failure?: number, status?: number, text?: string, thrown?: unknown): void {
     driver.#flights.delete(id);
-    driver.#tell((steps) => tell(steps, driver));
-  }
-
-  #tell(tell: (steps: RawSteps<unknown>) => void): void {
-    if (this.#isDone) return;
-    this.#isInside = true;
-    try {
-      this.#instance.call(() => tell(this.#steps));
-    } catch (error) {
-      return this.giveUp(error);
-    } finally {
-      this.#isInside = false;
-    }
-    const wishes = this.#wishes;
-    this.#wishes = [];
-    for (const wish of wishes) wish();
+    driver.#tell(what, id, failure, status, text, thrown);
   }
 
   #abort(): void {
@@ -197,16 +221,32 @@ export class Driver {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#abort();
-    if (!this.#instance.hasFailed) this.#instance.call(() => this.#steps.free());
+    if (!this.#instance.hasFailed) this.#instance.call(() => this.#call.free());
     settle();
   }
 }
 
-/** One that drives `steps`, once it is started, and what they come to. */
-export function drive<T>(instance: Instance, steps: RawSteps<T>, host: Host): { readonly driver: Driver; readonly outcome: Promise<T> } {
+/** The last headers, which seldom change, and their text. */
+let last: { readonly text: string; readonly headers: object } | undefined;
+
+function headersOf(text: string): object {
+  if (last?.text !== text) {
+    const words = JSON.parse(text) as string[];
+    last = { text, headers: Object.fromEntries(words.flatMap((name, at) => (at % 2 ? [] : [[name, words[at + 1]]]))) };
+  }
+  return last.headers;
+}
+
+/** A header that somebody's `fetch` made up may have line breaks. */
+function inOneLine(header = ""): string {
+  return header.replaceAll("\n", " ");
+}
+
+/** One that drives `call`, once it is started, and what that comes to. */
+export function drive(instance: Instance, call: Thing, host: Host): { readonly driver: Driver; readonly outcome: Promise<Came> } {
   let driver!: Driver;
-  const outcome = new Promise<T>((resolve, reject) => {
-    driver = new Driver(instance, steps, host, resolve, reject);
+  const outcome = new Promise<Came>((resolve, reject) => {
+    driver = new Driver(instance, call, host, resolve, reject);
   });
   return { driver, outcome };
 }

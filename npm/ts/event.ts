@@ -1,6 +1,6 @@
 // What happens to a lock, for logs and metrics.
 import type { AnyEdgelockError } from "./errors.js";
-import { toError } from "./make-error.js";
+import { toError, withCause } from "./make-error.js";
 import type { RawEvent } from "./raw.js";
 
 /**
@@ -88,6 +88,12 @@ export type LockEvent = { readonly lock: string } & (
       readonly took: number;
     }
 );
+
+/** An event as the module says it. Read it at once: later nobody knows what the host threw. */
+export function eventOf(text: string): RawEvent {
+  const event = JSON.parse(text) as RawEvent;
+  return event.error ? { ...event, error: withCause(event.error) } : event;
+}
 
 export function toEvent(event: RawEvent): LockEvent {
   const { error, lock } = event;

@@ -2,7 +2,8 @@
 import { drive, type Host, inBackground } from "./driver.js";
 import type { Instance } from "./instance.js";
 import { released } from "./make-error.js";
-import type { RawLease, RawSteps } from "./raw.js";
+import type { Came, RawLease, Thing } from "./raw.js";
+import type { Value } from "./words.js";
 
 /** The module's reason for having nothing left to keep. */
 const GIVEN_BACK = 0;
@@ -11,21 +12,21 @@ const GIVEN_BACK = 0;
 export class Held {
   /** The lock's key in Redis, as errors name it. */
   readonly key: string;
+  readonly token: string;
   readonly #instance: Instance;
-  readonly #raw: RawLease;
+  readonly #thing: Thing;
   readonly #host: Host;
   #isGone = false;
-  /** The token of a lease that the module no longer has. */
-  #lastToken: string | undefined;
   /** How many calls are under way. */
   #calls = 0;
   #givesBack = false;
   #isForgotten = false;
 
-  constructor(key: string, instance: Instance, raw: RawLease, host: Host) {
+  constructor(key: string, instance: Instance, { thing, token }: RawLease, host: Host) {
     this.key = key;
+    this.token = token;
     this.#instance = instance;
-    this.#raw = raw;
+    this.#thing = thing;
     this.#host = host;
   }
 
@@ -38,18 +39,18 @@ export class Held {
     return this.#instance.hasFailed;
   }
 
-  get token(): string {
-    if (this.#lastToken !== undefined) return this.#lastToken;
-    if (this.#isGone) throw released(this.key);
-    return this.ask((raw) => raw.token);
+  /** Milliseconds that it surely lasts yet. */
+  get remaining(): number {
+    return this.#instance.call(() => this.#thing.remaining);
   }
 
-  ask<T>(question: (raw: RawLease) => T): T {
-    return this.#instance.call(() => question(this.#raw));
+  ask(what: "fence" | "startKeeping" | "quitKeeping" | "handOver"): string {
+    return this.#instance.ask(this.#thing, what);
   }
 
-  drive<T>(begin: (raw: RawLease) => RawSteps<T>, signal?: AbortSignal): Promise<T> {
-    return this.#instance.drive(() => begin(this.#raw), this.#host, [signal], this.key);
+  drive(call: readonly Value[] | ((lease: Thing) => Thing), signal?: AbortSignal): Promise<Came> {
+    const begin = typeof call === "function" ? () => call(this.#thing) : ([this.#thing, ...call] as const);
+    return this.#instance.drive(begin, this.#host, [signal], this.key);
   }
 
   /** Until `call` has ended, the module does not forget it. */
@@ -67,11 +68,6 @@ export class Held {
     }
   }
 
-  /** The token can be had from now on, though the lease is over. */
-  rememberToken(): void {
-    this.#lastToken = this.token;
-  }
-
   /** Nothing more is asked of it, and it is given back first if nobody goes on with it. */
   leave(givesBack: boolean): void {
     this.#isGone = true;
@@ -85,10 +81,10 @@ export class Held {
   forget(): void {
     if (!this.#isGone || this.#calls > 0 || this.#isForgotten || this.hasFailed) return;
     this.#isForgotten = true;
-    const steps = this.#givesBack ? this.ask((raw) => raw.giveBack()) : undefined;
-    this.ask((raw) => raw.free());
-    if (steps === undefined) return;
-    const { driver, outcome } = drive(this.#instance, steps, this.#host);
+    const call = this.#givesBack ? this.#instance.make(this.#thing, "giveBack") : undefined;
+    this.#instance.call(() => this.#thing.free());
+    if (call === undefined) return;
+    const { driver, outcome } = drive(this.#instance, call, this.#host);
     driver.start();
     void inBackground(outcome, this.#host);
   }
@@ -98,27 +94,32 @@ export class Held {
    * `signal` is aborted. Rejects with the reason if nothing is left to keep.
    */
   async keep(maxHold: number | undefined, work?: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    this.ask((raw) => raw.startKeeping());
+    this.ask("startKeeping");
     try {
-      const until = await this.drive((raw) => raw.beginKeeping(maxHold), signal);
+      const until = await this.#number(["beginKeeping", maxHold], signal);
       const why = await this.#keepBeside(until, work?.(), signal);
       if (why === GIVEN_BACK && work === undefined) throw released(this.key);
-      await this.drive((raw) => raw.endKeeping(why));
+      await this.drive(["endKeeping", why]);
     } finally {
-      if (!this.hasFailed) this.ask((raw) => raw.quitKeeping());
+      if (!this.hasFailed) this.ask("quitKeeping");
     }
   }
 
   /** The reason why nothing is left to keep, unless the work ended. */
   async #keepBeside(until: number, work: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<number> {
-    if (work === undefined) return this.drive((raw) => raw.keep(until), signal);
+    if (work === undefined) return this.#number(["keep", until], signal);
     const ended = new AbortController();
     const behind = work.then(() => {
       ended.abort();
       return GIVEN_BACK;
     });
     // Work that released the lease or handed it over may still have something to do.
-    const kept = this.drive((raw) => raw.keep(until), ended.signal).then((why) => (why === GIVEN_BACK ? behind : why));
+    const kept = this.#number(["keep", until], ended.signal).then((why) => (why === GIVEN_BACK ? behind : why));
     return Promise.race([behind, kept]);
+  }
+
+  async #number(call: readonly Value[], signal?: AbortSignal): Promise<number> {
+    const { value } = await this.drive(call, signal);
+    return value as number;
   }
 }

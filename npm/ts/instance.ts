@@ -6,7 +6,8 @@ import { drive, type Driver, type Host } from "./driver.js";
 import { EdgelockError, InternalError } from "./errors.js";
 import type { Failure } from "./failure.js";
 import { aborted, toError } from "./make-error.js";
-import type { Raw, RawSteps } from "./raw.js";
+import type { Came, Raw, Thing } from "./raw.js";
+import { type Value, words } from "./words.js";
 
 /**
  * What a function of a failed instance returns. The glue around it, in its own callback, must find
@@ -57,19 +58,33 @@ export class Instance {
     try {
       result = call();
     } catch (error) {
-      throw this.#failure ?? translated(error);
+      throw this.#failure ?? (typeof error === "string" ? toError(JSON.parse(error)) : error);
     }
     if (this.#failure) throw this.#failure;
     return result;
   }
 
+  /** What these words make of a thing. */
+  make(thing: Thing, ...values: Value[]): Thing {
+    const said = words(...values);
+    return this.call(() => thing.make(said))!;
+  }
+
+  /** What a thing answers to these words at once. */
+  ask(thing: Thing, ...values: Value[]): string {
+    const said = words(...values);
+    return this.call(() => thing.ask(said));
+  }
+
   /**
-   * Drives the operation that `begin` makes to its end, or until one of `signals` is aborted. If it
-   * is the call of a `lock`, a failure that does not say which lock it is of names that.
+   * Drives a call to its end, or until one of `signals` is aborted: the one that `begin` makes, or
+   * that these words make of a thing. If it is the call of a `lock`, a failure that does not say
+   * which lock it is of names that.
    */
-  async drive<T>(begin: () => RawSteps<T>, host: Host, signals: Signals = [], lock?: string): Promise<T> {
+  async drive(begin: (() => Thing) | readonly [Thing, ...Value[]], host: Host, signals: Signals = [], lock?: string): Promise<Came> {
     throwIfAborted(signals, lock);
-    const { driver, outcome } = drive(this, this.call(begin), host);
+    const call = typeof begin === "function" ? this.call(begin) : this.make(...begin);
+    const { driver, outcome } = drive(this, call, host);
     const stop = onAbort(signals, () => driver.cancel(signals.find((signal) => signal?.aborted)?.reason));
     this.#driven.add(driver);
     driver.start();

@@ -9,7 +9,8 @@ import { Held } from "./held.js";
 import type { Instance } from "./instance.js";
 import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 import { busy, expired, released, unavailable } from "./make-error.js";
-import type { RawLease, RawSteps, Reply } from "./raw.js";
+import type { RawLease, Reply, Thing } from "./raw.js";
+import type { Value } from "./words.js";
 
 // If the host does not know these symbols, compilers agree on the registered ones.
 const DISPOSE = Symbol.dispose ?? Symbol.for("Symbol.dispose");
@@ -62,7 +63,7 @@ export class Lease implements Disposable, AsyncDisposable {
   private constructor(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed: boolean) {
     this.name = name;
     this.#held = new Held(key, instance, raw, host);
-    this.#fence = this.#held.ask((raw) => raw.fence);
+    this.#fence = raw.fence;
     this.#hasDeadline = !isResumed;
     const left = () => (this.#hasDeadline && this.#endings === 0 ? this.#left : undefined);
     this.#ending = new Ending(key, left, () => this.#kept?.stop());
@@ -84,7 +85,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * `exec`. Until then this is 0.
    */
   get fence(): number {
-    if (this.#fence === 0 && !this.#held.isGone && !this.#held.hasFailed) this.#fence = this.#held.ask((raw) => raw.fence);
+    if (this.#fence === 0 && !this.#held.isGone && !this.#held.hasFailed) this.#fence = Number(this.#held.ask("fence"));
     return this.#fence;
   }
 
@@ -136,7 +137,7 @@ export class Lease implements Disposable, AsyncDisposable {
   async renew(options: RenewOptions = {}): Promise<void> {
     const { ttl, signal } = known(options, RENEW, "a renewal");
     const ms = milliseconds(ttl, "ttl");
-    await this.#call(() => this.#held.drive((raw) => raw.renew(ms), abortSignal(signal, "signal")));
+    await this.#call(() => this.#held.drive(["renew", ms], abortSignal(signal, "signal")));
     this.#hasDeadline = true;
     this.#ending.watch();
   }
@@ -150,7 +151,7 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     const signal = signalOf(options, "a call");
-    await this.#call(() => this.#held.drive((raw) => raw.downgrade(), signal));
+    await this.#call(() => this.#held.drive(["downgrade"], signal));
     this.#hasDeadline = true;
     this.#ending.watch();
   }
@@ -163,7 +164,7 @@ export class Lease implements Disposable, AsyncDisposable {
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const rawCommands = toRaw(commands);
     const signal = signalOf(options, "a call");
-    const replies = await this.#call(() => this.#held.drive((raw) => raw.exec(rawCommands), signal));
+    const { replies } = await this.#call(() => this.#held.drive(["exec", rawCommands], signal));
     this.#hasDeadline = true;
     this.#ending.watch();
     return replies;
@@ -175,17 +176,17 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     const rawCommands = toRaw(commands);
-    return this.#finish((raw) => raw.commit(rawCommands), signalOf(options, "a call"));
+    return this.#finish(["commit", rawCommands], signalOf(options, "a call"));
   }
 
   /** @internal As {@link Lease.commit}. The reply to a command that failed is its error. */
   async commitEach(commands: readonly Command[]): Promise<Reply[]> {
     const rawCommands = toRaw(commands);
-    return this.#finish((raw) => raw.commitEach(rawCommands));
+    return this.#finish(["commitEach", rawCommands]);
   }
 
   /** @internal Gives the lock back by a commit of the module's own. */
-  async store(commit: (lease: RawLease) => RawSteps<void>): Promise<void> {
+  async store(commit: (lease: Thing) => Thing): Promise<void> {
     await this.#finish(commit);
   }
 
@@ -194,7 +195,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * worth trying, to release again.
    */
   async release(options: CallOptions = {}): Promise<void> {
-    await this.#finish((raw) => raw.release(), signalOf(options, "a call"));
+    await this.#finish(["release"], signalOf(options, "a call"));
   }
 
   /**
@@ -312,9 +313,9 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   handOver(): string {
     if (this.#held.isGone) throw this.#gone();
-    const token = this.#held.ask((raw) => raw.handOver());
+    this.#held.ask("handOver");
     this.#leave();
-    return token;
+    return this.#held.token;
   }
 
   /**
@@ -343,7 +344,7 @@ export class Lease implements Disposable, AsyncDisposable {
   /** What remains, to the fraction of a millisecond: the signal is not to fire before. */
   get #left(): number {
     if (this.#ending.hasCome || this.#held.hasFailed) return 0;
-    return this.#held.ask((raw) => raw.remaining);
+    return this.#held.remaining;
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
@@ -364,13 +365,13 @@ export class Lease implements Disposable, AsyncDisposable {
    * A release or a commit. While it is under way no time is left, and the signal waits for its
    * outcome.
    */
-  async #finish<T>(end: (raw: RawLease) => RawSteps<T>, signal?: AbortSignal): Promise<T> {
+  async #finish(end: readonly Value[] | ((lease: Thing) => Thing), signal?: AbortSignal): Promise<Reply[]> {
     throwIfAborted([signal]);
     this.#endings++;
     try {
-      const value = await this.#call(() => this.#held.drive(end, signal));
+      const { replies } = await this.#call(() => this.#held.drive(end, signal));
       this.#free();
-      return value;
+      return replies;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#ending.come(() => error);
@@ -394,7 +395,6 @@ export class Lease implements Disposable, AsyncDisposable {
   /** It is over for good. */
   #free(): void {
     if (this.#held.isGone || this.#held.hasFailed) return this.#ending.come(released);
-    this.#held.rememberToken();
     this.#leave();
   }
 

@@ -8,7 +8,8 @@ import { heeded } from "./going-on.js";
 import { type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
-import type { Inspection, RawAcquisition, RawCommands, RawLease, RawLock, RawSteps, Reply } from "./raw.js";
+import type { Came, Holder, Inspection, RawCommands, RawLease, Reply, Thing } from "./raw.js";
+import { reply, type Said, type Value, words } from "./words.js";
 
 /** @internal What the client that made a lock knows. */
 export interface Maker extends Host {
@@ -49,9 +50,9 @@ export interface Home extends Maker {
  * src/acquisition.rs, which says why.
  */
 export class Acquisition {
-  readonly #raw = new Revivable<RawAcquisition>(() => new (instance().raw.Acquisition)());
+  readonly #raw = new Revivable(() => new (instance().raw.Thing)(words("acquisition")));
 
-  get raw(): RawAcquisition {
+  get raw(): Thing {
     return this.#raw.get().value;
   }
 
@@ -62,6 +63,13 @@ export class Acquisition {
   }
 }
 
+/** An {@link Inspection} as the module says it. */
+type Found = Omit<Inspection, "holder" | "holders" | "free" | "fence"> & {
+  readonly holders: ReadonlyArray<Omit<Holder, "count"> & { readonly count: Said }>;
+  readonly free: Said;
+  readonly fence: Said;
+};
+
 /**
  * A name that one holder (or, of a semaphore, a number of holders) may have at a time, and how to
  * ask for it. Made by a {@link Client}.
@@ -71,11 +79,11 @@ export class Lock {
   readonly name: string;
   /** Its key in Redis, as errors name it. */
   readonly #key: string;
-  readonly #raw: Revivable<RawLock>;
+  readonly #raw: Revivable<Thing>;
   readonly #options: LockOptions;
   readonly #maker: Maker;
 
-  private constructor(name: string, key: string, raw: Revivable<RawLock>, options: LockOptions, maker: Maker) {
+  private constructor(name: string, key: string, raw: Revivable<Thing>, options: LockOptions, maker: Maker) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -84,7 +92,7 @@ export class Lock {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<RawLock>, options: LockOptions, maker: Maker): Lock {
+  static of(name: string, key: string, raw: Revivable<Thing>, options: LockOptions, maker: Maker): Lock {
     return new Lock(name, key, raw, options, maker);
   }
 
@@ -101,8 +109,8 @@ export class Lock {
       signals: [signal, heeded(this.#maker)],
       waitsForReplicas: waitForReplicas !== undefined,
       patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }).#forOthers(),
-      checkReads: (reads) => instance.call(() => lock.checkReads(reads)),
-      checkWrites: (writes) => instance.call(() => lock.checkWrites(writes)),
+      checkReads: (reads) => void instance.ask(lock, "checkReads", reads),
+      checkWrites: (writes) => void instance.ask(lock, "checkWrites", writes),
     };
   }
 
@@ -112,7 +120,7 @@ export class Lock {
    * {@link Lock.acquire} with a `wait` of 0 and its {@link HeldError}.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
-    return this.#wait((lock) => lock.tryAcquire(), options, (lease, of) => lease && this.#lease(lease, of));
+    return this.#wait(["tryAcquire"], options, ({ lease }, of) => (lease ? this.#lease(lease, of) : null));
   }
 
   /**
@@ -122,7 +130,7 @@ export class Lock {
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     const commands = toRaw(reads);
-    return this.#wait((lock) => lock.tryAcquireAndRead(commands), options, ([lease, replies], of) => [lease && this.#lease(lease, of), replies]);
+    return this.#wait(["tryAndRead", commands], options, ({ lease, replies }, of) => [lease ? this.#lease(lease, of) : null, replies]);
   }
 
   /**
@@ -130,7 +138,7 @@ export class Lock {
    * {@link HeldError}, and leaves the queue as with the `signal`.
    */
   async acquire(options: CallOptions = {}): Promise<Lease> {
-    return this.#wait((lock) => lock.acquire(), options, (lease, of) => this.#lease(lease, of));
+    return this.#wait(["acquire"], options, ({ lease }, of) => this.#lease(lease!, of));
   }
 
   /**
@@ -139,7 +147,7 @@ export class Lock {
    */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     const commands = toRaw(reads);
-    return this.#wait((lock) => lock.acquireAndRead(commands), options, ([lease, replies], of) => [this.#lease(lease, of), replies]);
+    return this.#wait(["acquire", commands], options, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
   }
 
   /**
@@ -150,8 +158,8 @@ export class Lock {
   async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
     // Items that arrive in the same moment must be in the first request.
     await undefined;
-    const acquire = (lock: RawLock) => lock.acquireAs(acquisition.raw, () => toRaw(reads()));
-    return this.#wait(acquire, {}, ([lease, replies], of) => [this.#lease(lease, of), replies]);
+    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, "", () => words(toRaw(reads())));
+    return this.#wait(acquire, {}, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
   }
 
   /**
@@ -178,10 +186,14 @@ export class Lock {
    * anything, acquire.
    */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
-    const value = await this.#wait((lock) => lock.inspect(), options, (value) => value);
-    // Anyone with the token can release the lock, so no log should show it by accident.
-    for (const holder of value.holders) Object.defineProperty(holder, "token", { enumerable: false });
-    return { holder: value.holders[0] ?? null, ...value };
+    const found = await this.#wait(["inspect"], options, ({ value }) => value as Found);
+    const holders = found.holders.map((holder) => {
+      const read = { ...holder, count: reply(holder.count) as number | bigint };
+      // Anyone with the token can release the lock, so no log should show it by accident.
+      return Object.defineProperty(read, "token", { enumerable: false });
+    });
+    const [free, fence] = [reply(found.free) as number | null, reply(found.fence) as Inspection["fence"]];
+    return { holder: holders[0] ?? null, ...found, holders, free, fence };
   }
 
   /**
@@ -189,7 +201,7 @@ export class Lock {
    * next call. For operators.
    */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
-    return this.#wait((lock) => lock.forceRelease(), options, (value) => value);
+    return this.#wait(["forceRelease"], options, ({ value }) => value as boolean);
   }
 
   /**
@@ -202,8 +214,8 @@ export class Lock {
    */
   resume(token: string): Lease {
     const { instance, value: lock } = this.#raw.get();
-    text(token, "a token");
-    return Lease.of(this.name, this.#key, instance, instance.call(() => lock.resume(token)), this.#maker, true);
+    const thing = instance.make(lock, "resume", text(token, "a token"));
+    return Lease.of(this.name, this.#key, instance, { thing, token, fence: 0 }, this.#maker, true);
   }
 
   /**
@@ -225,10 +237,11 @@ export class Lock {
   }
 
   /** What `take` makes of the outcome of `call`. */
-  async #wait<T, Taken>(call: (lock: RawLock) => RawSteps<T>, options: CallOptions, take: (value: T, of: Instance) => Taken): Promise<Taken> {
+  async #wait<Taken>(call: readonly Value[] | ((lock: Thing) => Thing), options: CallOptions, take: (came: Came, of: Instance) => Taken): Promise<Taken> {
     const signals = [this.#options.signal, heeded(this.#maker), signalOf(options, "a call")];
     const { instance, value: lock } = this.#raw.get();
-    const outcome = instance.drive(() => call(lock), this.#maker, signals, this.#key);
-    return inBackground(outcome.then((value) => take(value, instance)), this.#maker);
+    const begin = typeof call === "function" ? () => call(lock) : ([lock, ...call] as const);
+    const outcome = instance.drive(begin, this.#maker, signals, this.#key);
+    return inBackground(outcome.then((came) => take(came, instance)), this.#maker);
   }
 }

@@ -24,6 +24,23 @@ import type { Failure, Reason } from "./failure.js";
 import { inOneLine, quoted } from "./quoted.js";
 import { reason } from "edgelock-exchange";
 
+/** What the host's `fetch` threw, while the module is told of that: it knows only the message. */
+let thrown: unknown;
+
+export function withThrown<T>(error: unknown, call: () => T): T {
+  thrown = error;
+  try {
+    return call();
+  } finally {
+    thrown = undefined;
+  }
+}
+
+/** A failure as the module says it, with what was thrown if that may be its cause. */
+export function withCause({ isThrown, ...failure }: Failure & { readonly isThrown?: boolean }): Failure {
+  return isThrown ? { ...failure, cause: thrown } : failure;
+}
+
 /** The error that a failure stands for. */
 export function toError(told: Failure): AnyEdgelockError {
   const failure = withOwnCause(told);

@@ -8,7 +8,8 @@ import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
-import type { RawOnce } from "./raw.js";
+import type { Thing } from "./raw.js";
+import { words } from "./words.js";
 
 /** How work is executed once. Durations are milliseconds. */
 export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
@@ -62,11 +63,11 @@ export class Once {
   readonly key: string;
   /** The lock's key in Redis: what errors call it. */
   readonly #lock: string;
-  readonly #raw: Revivable<RawOnce>;
+  readonly #raw: Revivable<Thing>;
   readonly #options: OnceOptions;
   readonly #host: Host;
 
-  private constructor(key: string, lock: string, raw: Revivable<RawOnce>, options: OnceOptions, host: Host) {
+  private constructor(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host) {
     this.key = key;
     this.#lock = lock;
     this.#raw = raw;
@@ -75,7 +76,7 @@ export class Once {
   }
 
   /** @internal */
-  static of(key: string, lock: string, raw: Revivable<RawOnce>, options: OnceOptions, host: Host): Once {
+  static of(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host): Once {
     return new Once(key, lock, raw, options, host);
   }
 
@@ -100,14 +101,14 @@ export class Once {
     checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    const begun = await instance.drive(() => once.begin(), this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock);
-    if (typeof begun === "string") return { value: this.#read(begun) as T, replayed: true };
+    const begun = await instance.drive([once, "begin"], this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock);
+    if (begun.lease === undefined) return { value: this.#read(begun.value as string) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
-    const lease = Lease.of(this.key, this.#lock, instance, begun, { ...this.#host, signal: undefined });
+    const lease = Lease.of(this.key, this.#lock, instance, begun.lease, { ...this.#host, signal: undefined });
     const execute = async () => {
       const value = await work(lease);
       const text = this.#write(value);
-      await lease.store((raw) => once.store(raw, text));
+      await lease.store((thing) => thing.makeWith(once, words(text)));
       return { value, replayed: false };
     };
     return this.#host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
@@ -124,7 +125,8 @@ export class Once {
   async forget(options: CallOptions = {}): Promise<boolean> {
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    return inBackground(instance.drive(() => once.forget(), this.#host, [signal], this.#lock), this.#host);
+    const { value } = await inBackground(instance.drive([once, "forget"], this.#host, [signal], this.#lock), this.#host);
+    return value as boolean;
   }
 
   /** Work may come to nothing, for which JSON has no word. */

@@ -1,6 +1,7 @@
-// The classes of npm/src, as the TypeScript calls them.
+// What the wasm module holds, as the TypeScript calls it, and what it says.
 import type { Driver } from "./driver.js";
 import type { Failure } from "./failure.js";
+import type { words } from "./words.js";
 
 /** Commands as arrays of words, of which those that are keys are arrays of one. */
 export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]>>;
@@ -68,152 +69,45 @@ export interface Holder {
 
 export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
 
-/*
- * Options cross as tuples, whose places npm/src takes apart in the same order. `undefined` stands
- * for the default. Those of a lock cross as arguments: reading a place costs a crossing, and many a
- * turn makes its lock anew.
- */
-
-type Optional<T> = T | undefined;
-
-export type RawSettings = readonly [
-  prefix: Optional<string>,
-  requestTimeoutMs: Optional<number>,
-  maxAttempts: Optional<number>,
-  quarantineMs: Optional<number>,
-  fenceLifeMs: Optional<number>,
-  onEvent: Optional<(event: RawEvent) => void>,
-];
-
-/**
- * Where a bridge is, and what proves that one may use it. Without the user of a webdis, it is of
- * Upstash's dialect. It has an id if it is one of several over which names are spread.
- */
-export type RawBridgeConfig = readonly [
-  url: string,
-  secret: string,
-  user: Optional<string>,
-  push: Optional<boolean>,
-  scriptCache: Optional<boolean>,
-  keyLocking: Optional<boolean>,
-  plainHttp: Optional<boolean>,
-  id: Optional<string>,
-];
-
-export const enum Kind {
-  Mutex,
-  Reentrant,
-  Semaphore,
-  Reader,
-  Writer,
-  Multi,
-}
-
-/** Which lock of which kind, and what only that kind has. */
-export type RawKind =
-  | readonly [kind: Kind.Mutex | Kind.Reader | Kind.Writer, name: string]
-  | readonly [kind: Kind.Reentrant, name: string, owner: string]
-  | readonly [kind: Kind.Semaphore, name: string, permits: number]
-  | readonly [kind: Kind.Multi, names: readonly string[]];
-
-export type RawLockConfig = readonly [
-  ttlMs: Optional<number>,
-  waitMs: Optional<number>,
-  maxRequests: Optional<number>,
-  fair: Optional<boolean>,
-  signalList: Optional<string>,
-  label: Optional<string>,
-  replicas: Optional<number>,
-  replicasWithinMs: Optional<number>,
-];
-
-export type RawOnceConfig = readonly [
-  keepMs: Optional<number>,
-  fingerprint: Optional<string>,
-  maxBytes: Optional<number>,
-  ttlMs: Optional<number>,
-  waitMs: Optional<number>,
-  maxRequests: Optional<number>,
-];
-
-export interface RawClient {
-  lock(kind: RawKind, ...config: RawLockConfig): RawLock;
-  once(key: string, config: RawOnceConfig): RawOnce;
-  /** Its calls come to how many milliseconds no other passes, or to `null` if they pass. */
-  throttle(name: string, windowMs: number): RawPaced<number | null>;
-  /** Its calls come to whether the work is to be done. */
-  debounce(name: string, waitMs: number, maxWaitMs?: number): RawPaced<boolean>;
-  read(reads: RawCommands, shardOf: Optional<string>, tellsEach: boolean): RawSteps<Reply[]>;
-}
-
-export interface RawOnce {
-  /** Comes to the lease under which the work is to be done, or to the text that is kept of it. */
-  begin(): RawSteps<RawLease | string>;
-  store(lease: RawLease, result: string): RawSteps<void>;
-  forget(): RawSteps<boolean>;
-  free(): void;
-}
-
-export interface RawPaced<T> {
-  call(): RawSteps<T>;
-  free(): void;
-}
-
-/** An operation, as {@link Driver} drives it to its outcome. */
-export interface RawSteps<T> {
-  /** Nothing has it: it says what the outcome is. */
-  readonly outcome?: T;
-  start(driver: Driver): void;
-  answered(driver: Driver, id: number, failure: number, status: number, header: string | undefined, text: string, thrown: unknown): void;
-  woken(driver: Driver, id: number): void;
-  heard(driver: Driver, id: number, piece: Uint8Array): void;
-  ended(driver: Driver, id: number, failure: number, status: number, text: string): void;
-  cancel(driver: Driver): void;
-  free(): void;
-}
-
-export interface RawLock {
-  tryAcquire(): RawSteps<RawLease | null>;
-  acquire(): RawSteps<RawLease>;
-  acquireAndRead(reads: RawCommands): RawSteps<[RawLease, Reply[]]>;
-  tryAcquireAndRead(reads: RawCommands): RawSteps<[RawLease | null, Reply[]]>;
-  /** `reads` does not throw. */
-  acquireAs(acquisition: RawAcquisition, reads: () => RawCommands): RawSteps<[RawLease, Reply[]]>;
-  checkReads(reads: RawCommands): void;
-  checkWrites(writes: RawCommands): void;
-  inspect(): RawSteps<Omit<Inspection, "holder">>;
-  forceRelease(): RawSteps<boolean>;
-  resume(token: string): RawLease;
-  free(): void;
-}
-
-export interface RawAcquisition {
-  free(): void;
-}
-
-export interface RawLease {
-  readonly fence: number;
-  readonly token: string;
+/** Something that the module holds. npm/src/lib.rs has what it can be asked, in {@link words}. */
+export interface Thing {
+  make(words: string): Thing | undefined;
+  makeWith(other: Thing, words: string, reads?: () => string): Thing;
+  ask(words: string): string;
+  /** Of a lease: the milliseconds that it surely lasts yet. */
   readonly remaining: number;
-  renew(ttlMs?: number): RawSteps<void>;
-  downgrade(): RawSteps<void>;
-  exec(commands: RawCommands): RawSteps<Reply[]>;
-  commit(commands: RawCommands): RawSteps<Reply[]>;
-  commitEach(commands: RawCommands): RawSteps<Reply[]>;
-  release(): RawSteps<void>;
-  startKeeping(): void;
-  quitKeeping(): void;
-  /** Comes to until when it is kept at most, as `keep` takes it. */
-  beginKeeping(maxHoldMs?: number): RawSteps<number>;
-  /** Comes to the number of why there is nothing left to keep, 0 if it was given back. */
-  keep(until: number): RawSteps<number>;
-  endKeeping(why: number): RawSteps<void>;
-  handOver(): string;
-  giveBack(): RawSteps<void> | undefined;
+  /** Of a call: what it says to what happened, as {@link Driver} reads it. */
+  tell(what: Told, id: number, failure: number, status: number, text: string): string;
+  /** What a call made, in the order in which it said so. */
+  next(): Thing | undefined;
   free(): void;
+}
+
+/** What happened. */
+export const enum Told {
+  Begin,
+  Answered,
+  Woken,
+  Heard,
+  Ended,
+  Cancel,
 }
 
 export interface Raw {
-  readonly Client: new (bridges: readonly RawBridgeConfig[], isQuorum: boolean, settings: RawSettings) => RawClient;
-  readonly Acquisition: new () => RawAcquisition;
+  readonly Thing: new (words: string, onEvent?: (event: string) => void) => Thing;
+}
+
+/** A lease of the module's. */
+export interface RawLease {
+  readonly thing: Thing;
+  readonly token: string;
+  /** 0 if it is not known yet. */
+  readonly fence: number;
+}
+
+/** What a call came to: a lease, if there is one, replies, and any other value. */
+export interface Came {
+  readonly lease: RawLease | undefined;
+  readonly replies: Reply[];
+  readonly value: unknown;
 }

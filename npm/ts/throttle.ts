@@ -2,7 +2,7 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import type { Host } from "./driver.js";
 import type { Revivable } from "./instance.js";
-import type { RawPaced } from "./raw.js";
+import type { Thing } from "./raw.js";
 
 /** Whether a call went through. */
 export type ThrottleOutcome =
@@ -26,10 +26,10 @@ export class Throttle {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly #key: string;
-  readonly #raw: Revivable<RawPaced<number | null>>;
+  readonly #raw: Revivable<Thing>;
   readonly #host: Host;
 
-  private constructor(name: string, key: string, raw: Revivable<RawPaced<number | null>>, host: Host) {
+  private constructor(name: string, key: string, raw: Revivable<Thing>, host: Host) {
     this.name = name;
     this.#key = key;
     this.#raw = raw;
@@ -37,7 +37,7 @@ export class Throttle {
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<RawPaced<number | null>>, host: Host): Throttle {
+  static of(name: string, key: string, raw: Revivable<Thing>, host: Host): Throttle {
     return new Throttle(name, key, raw, host);
   }
 
@@ -51,7 +51,8 @@ export class Throttle {
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
     const signal = signalOf(options, "a call");
     const { instance, value: throttle } = this.#raw.get();
-    const retryAfter = await instance.drive(() => throttle.call(), this.#host, [signal], this.#key);
+    const { value } = await instance.drive([throttle, "call"], this.#host, [signal], this.#key);
+    const retryAfter = value as number | null;
     return retryAfter === null ? { passed: true } : { passed: false, retryAfter };
   }
 }

@@ -15,10 +15,13 @@ use library as json;
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 use host as json;
 
+#[cfg(all(target_family = "wasm", feature = "host-json"))]
+pub use host::quote_into;
+
 use crate::command::Reply;
 
 /// `words`, at least one, as an array of strings.
-pub(super) fn array(words: &[&str]) -> String {
+pub(crate) fn array(words: &[&str]) -> String {
     json::array(words)
 }
 

@@ -4,19 +4,25 @@
 use std::future::{Future, pending, ready};
 use std::time::Duration;
 
-use js_sys::{Function, Object};
+use js_sys::Function;
 use wasm_bindgen::prelude::*;
 
-use super::fetch::Headers;
 use super::host;
+use crate::command::Reply;
 use crate::event::Event;
+use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
-pub use super::fetch::take_thrown;
-pub use super::held::{Held, Writes};
-pub use super::steps::{JsOutcome, Report, Steps};
-pub use crate::bridge::Bridge;
+pub use super::faces::Writes;
+pub use super::held::Held;
+pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
+pub use crate::bridge::quote_into;
+
+/// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
+pub fn values(text: &str) -> Vec<Reply> {
+    resp::parse(text).unwrap_or_default()
+}
 
 /// A client that JavaScript drives.
 pub type Client = crate::Client<Sent, Outside>;
@@ -31,7 +37,7 @@ pub type Debounce = crate::Debounce<Sent, Outside>;
 
 /// What JavaScript sends for a client.
 #[derive(Default)]
-pub struct Sent(pub(super) Headers);
+pub struct Sent;
 
 impl Transport for Sent {
     fn send(
@@ -43,7 +49,7 @@ impl Transport for Sent {
 }
 
 /// How an event is said to JavaScript.
-pub type Say = fn(&Event<'_>) -> Object;
+pub type Say = fn(&Event<'_>) -> String;
 
 /// The host's clock and random bytes, and who is told of events.
 #[derive(Default)]
@@ -67,7 +73,7 @@ impl Runtime for Outside {
     fn observe(&self, event: &Event<'_>) {
         if let Some((on_event, say)) = &self.0 {
             // It only notes the event, and cannot fail.
-            let _ = on_event.call1(&JsValue::UNDEFINED, &say(event));
+            let _ = on_event.call1(&JsValue::UNDEFINED, &say(event).into());
         }
     }
 }

@@ -4,49 +4,51 @@
 use std::time::Duration;
 
 use super::driven::{Outside, Sent};
-use super::held::{Held, Writes};
-use super::steps::{JsHost, Report, Steps};
+use super::held::{Held, JsHost};
+use super::steps::{Came, Outcome, Steps};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
-use crate::command::{Command, Reply};
+use crate::command::Command;
 use crate::debounce::Debounce;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
-use crate::operation::{Completed, Granted, Taken};
+use crate::operation::{BeginKeeping, EndKeeping, Granted, Keep, Taken, Why, Write};
 use crate::read::reading;
-use crate::script::{Inspection, Passage};
+use crate::runtime::{Instant, Runtime};
+use crate::script::Passage;
 use crate::throttle::Throttle;
 use crate::token::Token;
 
 #[doc(hidden)]
 impl Client<Sent, Outside> {
     /// As [`Client::read`]. With `tells_each` the reply to a read that failed is its error.
-    pub fn read_steps(
-        &self,
-        reads: &[Command],
-        tells_each: bool,
-        report: Report<Vec<Reply>>,
-    ) -> Steps {
+    pub fn read_steps(&self, reads: &[Command], tells_each: bool) -> Steps {
         let place = self.host();
         let checked = self.check();
         let reading =
             checked.and_then(|()| reading(&place.runtime, self.topology(), reads, tells_each));
-        Steps::new(place, reading, |_, settled| settled.outcome, report)
+        Steps::new(place, reading, |_, settled| {
+            settled.outcome.map(Came::Replies)
+        })
     }
 }
 
 #[doc(hidden)]
 impl Lock<Sent, Outside> {
-    /// As [`Lock::acquire_and_read`], or as [`Lock::try_acquire`] if it does not wait.
-    pub fn acquire_steps(
-        &self,
-        waits: bool,
-        reads: &[Command],
-        report: Report<(Held, Vec<Reply>)>,
-    ) -> Steps {
-        let acquire = self.acquiring(waits.then(|| self.longest_wait()), reads);
-        Steps::new(self.host(), acquire, holding, report)
+    /// As [`Lock::acquire_and_read`].
+    pub fn acquire_steps(&self, reads: &[Command]) -> Steps {
+        let acquire = self.acquiring(Some(self.longest_wait()), reads);
+        Steps::new(self.host(), acquire, taken)
+    }
+
+    /// As [`Lock::try_acquire`].
+    pub fn try_steps(&self) -> Steps {
+        let tried = |place: &JsHost, tried| match tried {
+            Err(Error::Held { .. }) => Ok(Came::Taken(None, Vec::new())),
+            tried => taken(place, tried),
+        };
+        Steps::new(self.host(), self.acquiring(None, &[]), tried)
     }
 
     /// As [`Lock::acquire_as`]. The reply to a read that failed is its error.
@@ -54,28 +56,18 @@ impl Lock<Sent, Outside> {
         &self,
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command> + 'static,
-        report: Report<(Held, Vec<Reply>)>,
     ) -> Steps {
         let acquire = self.acquiring_as(acquisition, true);
-        Steps::new(self.host(), acquire, holding, report).inquiring(reads)
+        Steps::new(self.host(), acquire, taken).inquiring(reads)
     }
 
     /// As [`Lock::try_acquire_and_read`].
-    pub fn try_acquire_steps(
-        &self,
-        reads: &[Command],
-        report: Report<(Option<Held>, Vec<Reply>)>,
-    ) -> Steps {
-        let tried = |place: &JsHost, tried: Result<_, Error>| {
-            Ok(match tried? {
-                Ok(granted) => {
-                    let (held, replies) = Held::by(place, granted);
-                    (Some(held), replies)
-                }
-                Err(replies) => (None, replies),
-            })
+    pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
+        let tried = |place: &JsHost, tried: Result<_, Error>| match tried? {
+            Ok(granted) => taken(place, Ok(granted)),
+            Err(replies) => Ok(Came::Taken(None, replies)),
         };
-        Steps::new(self.host(), self.trying(reads), tried, report)
+        Steps::new(self.host(), self.trying(reads), tried)
     }
 
     /// Whether a lease of it could have these run.
@@ -87,15 +79,17 @@ impl Lock<Sent, Outside> {
     }
 
     /// As [`Lock::inspect`].
-    pub fn inspect_steps(&self, report: Report<Inspection>) -> Steps {
-        let found = |_: &JsHost, settled: Completed<_>| settled.outcome;
-        Steps::new(self.host(), self.inspecting(), found, report)
+    pub fn inspect_steps(&self) -> Steps {
+        Steps::new(self.host(), self.inspecting(), |_, settled| {
+            settled.outcome.map(Came::Found)
+        })
     }
 
     /// As [`Lock::force_release`].
-    pub fn force_release_steps(&self, report: Report<bool>) -> Steps {
-        let freed = |_: &JsHost, settled: Completed<_>| settled.outcome;
-        Steps::new(self.host(), self.forcing(), freed, report)
+    pub fn force_release_steps(&self) -> Steps {
+        Steps::new(self.host(), self.forcing(), |_, settled| {
+            settled.outcome.map(Came::Flag)
+        })
     }
 
     /// As [`Lock::resume`].
@@ -112,65 +106,160 @@ impl Lock<Sent, Outside> {
 #[doc(hidden)]
 impl Once<Sent, Outside> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
-    pub fn begin_steps(&self, report: Report<Result<Held, String>>) -> Steps {
-        let begun = |place: &JsHost, begun: Result<Taken<Granted>, Error>| {
-            Ok(match begun? {
-                Taken::Lock(granted) => Ok(Held::by(place, granted).0),
-                Taken::Result(kept) => Err(kept),
-            })
+    pub fn begin_steps(&self) -> Steps {
+        let begun = |place: &JsHost, begun: Result<_, Error>| match begun? {
+            Taken::Lock(granted) => taken(place, Ok(granted)),
+            Taken::Result(kept) => Ok(Came::Kept(kept)),
         };
-        Steps::new(self.lock().host(), self.beginning(), begun, report)
+        Steps::new(self.lock().host(), self.beginning(), begun)
     }
 
     /// As [`Once::forget`].
-    pub fn forget_steps(&self, report: Report<bool>) -> Steps {
-        let forgotten = |_: &JsHost, settled: Completed<_>| settled.outcome;
-        Steps::new(self.lock().host(), self.forgetting(), forgotten, report)
+    pub fn forget_steps(&self) -> Steps {
+        Steps::new(self.lock().host(), self.forgetting(), |_, settled| {
+            settled.outcome.map(Came::Flag)
+        })
     }
 
     /// What comes behind the work: stores `result`, and gives the lease back.
     ///
     /// # Errors
     /// [`Error::ResultTooLarge`].
-    pub fn store(
-        &self,
-        held: &Held,
-        result: &str,
-        report: Report<Vec<Reply>>,
-    ) -> Result<Steps, Error> {
+    pub fn store(&self, held: &Held, result: &str) -> Result<Steps, Error> {
         let store = self.storing(result)?;
-        Ok(held.write(Writes::Commit(vec![store]), report))
+        Ok(held.write(Writes::Commit(vec![store])))
     }
 }
 
 #[doc(hidden)]
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
-    pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
-        let passed = |_: &JsHost, passed: Result<Passage, Error>| {
-            Ok(match passed? {
+    pub fn try_pass_steps(&self) -> Steps {
+        let passed = |_: &JsHost, passed: Result<_, Error>| {
+            Ok(Came::Time(match passed? {
                 Passage::Passed => None,
                 Passage::Throttled(left) => Some(left),
-            })
+            }))
         };
-        Steps::new(self.paced().host(), self.passing(), passed, report)
+        Steps::new(self.paced().host(), self.passing(), passed)
     }
 }
 
 #[doc(hidden)]
 impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
-    pub fn settle_steps(&self, report: Report<bool>) -> Steps {
-        Steps::new(
-            self.paced().host(),
-            self.settling(),
-            |_, settled| settled,
-            report,
-        )
+    pub fn settle_steps(&self) -> Steps {
+        Steps::new(self.paced().host(), self.settling(), |_, settled| {
+            settled.map(Came::Flag)
+        })
     }
 }
 
 /// An acquisition comes to a lease.
-fn holding(place: &JsHost, granted: Result<Granted, Error>) -> Result<(Held, Vec<Reply>), Error> {
-    granted.map(|granted| Held::by(place, granted))
+fn taken(place: &JsHost, granted: Result<Granted, Error>) -> Outcome {
+    let (held, replies) = Held::by(place, granted?);
+    Ok(Came::Taken(Some(held), replies))
 }
+
+/// What is written under a lease, as its methods say it.
+pub enum Writes {
+    /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
+    Renew(Option<Duration>),
+    /// [`Lease::downgrade`](crate::Lease::downgrade).
+    Downgrade,
+    /// [`Lease::exec`](crate::Lease::exec).
+    Exec(Vec<Command>),
+    /// [`Lease::commit`](crate::Lease::commit).
+    Commit(Vec<Command>),
+    /// The same, where a command that failed is a reply, and not the error of all.
+    CommitEach(Vec<Command>),
+    /// [`Lease::release`](crate::Lease::release).
+    Release,
+}
+
+impl Held {
+    /// Writes under it.
+    pub fn write(&self, writes: Writes) -> Steps {
+        let hold = self.hold.clone();
+        let write = match writes {
+            Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
+            Writes::Renew(None) => Write::renew(hold),
+            Writes::Downgrade => Write::downgrade(hold),
+            Writes::Exec(commands) => Write::exec(hold, commands),
+            Writes::Commit(commands) => Write::commit(hold, commands),
+            Writes::CommitEach(commands) => Write::commit_each(hold, commands),
+            Writes::Release => Write::release(hold),
+        };
+        Steps::new(&self.place, Ok(write), |_, written| {
+            written.map(Came::Replies)
+        })
+    }
+
+    /// Has it kept by one at a time, until [`Held::quit_keeping`].
+    ///
+    /// # Errors
+    /// As [`Lease::run`](crate::Lease::run), with the work not begun.
+    pub fn start_keeping(&self) -> Result<(), Error> {
+        self.hold.start_keeping()
+    }
+
+    /// Nobody keeps it any more.
+    pub fn quit_keeping(&self) {
+        self.hold.quit_keeping();
+    }
+
+    /// Before the work: comes to until when it is kept at most, as [`Held::keep`] takes it.
+    pub fn begin_keeping(&self, max_hold: Option<Duration>) -> Steps {
+        let begin = BeginKeeping::new(self.hold.clone(), max_hold);
+        Steps::new(&self.place, Ok(begin), |_, until| {
+            let until = until?.since(ORIGIN);
+            let micros = until.as_secs().saturating_mul(1_000_000);
+            let micros = micros.saturating_add(until.subsec_micros().into());
+            Ok(Came::Number(micros.min(LATEST)))
+        })
+    }
+
+    /// Runs beside the work. The outcome is a number: why there is nothing left to keep, or 0 if
+    /// the lease was given back.
+    pub fn keep(&self, until: u64) -> Steps {
+        let keep = Keep::new(self.hold.clone(), ORIGIN + Duration::from_micros(until));
+        Steps::new(&self.place, Ok(keep), |_, why| {
+            let at = STOPPED.iter().position(|stopped| *stopped == why);
+            Ok(Came::Number(at.map_or(0, |at| at as u64 + 1)))
+        })
+    }
+
+    /// Behind the work, which ended if `why` is 0, and was else stopped because of that.
+    pub fn end_keeping(&self, why: u64) -> Steps {
+        let hold = self.hold.clone();
+        let at = usize::try_from(why).unwrap_or_default();
+        let end = match at.checked_sub(1).and_then(|at| STOPPED.get(at)) {
+            Some(why) => EndKeeping::stopped(hold, *why),
+            None => EndKeeping::behind_work(hold),
+        };
+        Steps::new(&self.place, Ok(end), |_, ended| ended.map(|()| Came::Done))
+    }
+
+    /// As [`Lease::hand_over`](crate::Lease::hand_over).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn hand_over(&self) -> Result<Token, Error> {
+        let runtime = &self.place.runtime;
+        self.hold.hand_over(runtime, runtime.now())
+    }
+
+    /// What gives it back in the background, if there is anything to give back.
+    pub fn give_back(&self) -> Option<Steps> {
+        let release = self.hold.give_back()?;
+        Some(Steps::silent(&self.place, Box::new(release)))
+    }
+}
+
+/// The reasons for which a lease may be taken from its work.
+const STOPPED: [Why; 3] = [Why::Lost, Why::Expired, Why::MaxHoldExceeded];
+
+const ORIGIN: Instant = Instant::from_origin(Duration::ZERO);
+
+/// The largest whole number that JavaScript hands back as it is: centuries.
+const LATEST: u64 = (1 << 53) - 1;

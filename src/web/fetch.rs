@@ -204,18 +204,6 @@ impl Drop for AbortOnDrop {
 
 type Answer = Result<Response, TransportError>;
 
-#[cfg(feature = "host-json")]
-thread_local! {
-    pub(super) static THROWN: std::cell::Cell<JsValue> = const { std::cell::Cell::new(JsValue::UNDEFINED) };
-}
-
-/// What the host's `fetch`, or the function in its place, threw, if an exchange has failed by that
-/// since the last call. An [`Error`](crate::Error) has only its message.
-#[cfg(feature = "host-json")]
-pub fn take_thrown() -> JsValue {
-    THROWN.take()
-}
-
 /// The outcome of an exchange, by the numbers of exchange.js.
 pub(super) fn answer(failure: u8, status: u16, header: Option<String>, text: String) -> Answer {
     match failure {

@@ -1,153 +1,95 @@
 //! Operations that JavaScript drives. It has requests, timers and signals itself, so the wasm needs
 //! no futures.
 //!
-//! A driver tells [`Steps`] what happened, and gets their wishes. It is `npm/ts/driver.ts`.
+//! A driver tells [`Steps`] what happened, and reads their wishes out of a text. It is
+//! `npm/ts/driver.ts`.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use wasm_bindgen::prelude::*;
-
-use super::callback::timer_ms;
-use super::driven::{Outside, Sent};
-use super::fetch::{THROWN, answer, to_object};
-use crate::command::Command;
-use crate::drive;
+use super::fetch::answer;
+use super::held::{Held, JsHost};
+use crate::bridge::array;
+use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::operation::{Background, Cx, Id, Input, Operation, Wish};
+use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
+use crate::script::Inspection;
 
-/// What a driver is told at the end: what its caller gets, or is thrown.
-pub type JsOutcome = Result<JsValue, JsValue>;
+/// What an operation came to.
+pub enum Came {
+    /// It was done, and nothing is to be said.
+    Done,
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(u64),
+    /// A time, or none.
+    Time(Option<Duration>),
+    /// What Redis replied to commands.
+    Replies(Vec<Reply>),
+    /// A lease, if there is one, and replies to reads.
+    Taken(Option<Held>, Vec<Reply>),
+    /// A result that is kept.
+    Kept(String),
+    /// The state of a lock.
+    Found(Inspection),
+}
 
-/// Says to JavaScript what an operation came to.
-pub type Report<P> = fn(Result<P, Error>) -> JsOutcome;
-
-type Reported = Box<dyn Operation<Outcome = JsOutcome>>;
-
-pub(super) type JsHost = Arc<drive::Host<Sent, Outside>>;
+/// How an operation ended.
+pub type Outcome = Result<Came, Error>;
 
 /// An operation, as far as it has come.
-#[wasm_bindgen]
 pub struct Steps {
-    operation: Reported,
+    operation: Box<dyn Operation<Outcome = Outcome>>,
     place: JsHost,
     reads: Box<dyn FnMut() -> Vec<Command>>,
     /// The last id that was given out.
     ids: u32,
 }
 
-#[wasm_bindgen]
-extern "C" {
-    /// It acts only once the call in which it was told has returned: a `fetch` may call anything.
-    pub type Driver;
-    #[wasm_bindgen(method)]
-    fn send(
-        this: &Driver,
-        id: u32,
-        url: &str,
-        headers: &js_sys::Object,
-        body: &str,
-        body_limit: usize,
-        timeout_ms: f64,
-    );
-    #[wasm_bindgen(method)]
-    fn listen(
-        this: &Driver,
-        id: u32,
-        url: &str,
-        headers: &js_sys::Object,
-        body: &str,
-        timeout_ms: f64,
-    );
-    #[wasm_bindgen(method)]
-    fn wake(this: &Driver, id: u32, ms: f64);
-    #[wasm_bindgen(method)]
-    fn stop(this: &Driver, id: u32);
-    /// Has others go on in the background with what has these ids, or from their beginning. The ids
-    /// are moved out. A slice would be a view of this module's memory, which may hold something
-    /// else by the time it is read.
-    #[wasm_bindgen(method)]
-    fn detach(this: &Driver, steps: Steps, ids: Vec<u32>);
-    #[wasm_bindgen(method)]
-    fn done(this: &Driver, value: JsValue);
-    #[wasm_bindgen(method)]
-    fn fail(this: &Driver, failure: JsValue);
-}
-
-#[wasm_bindgen]
-impl Steps {
-    /// Begins.
-    pub fn start(&mut self, driver: &Driver) {
-        self.tell(driver, Input::Started);
-    }
-
-    /// A request was answered, or got lost. The arguments are those of `exchange.js`.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one crossing for each is dearer than eight words"
-    )]
-    pub fn answered(
-        &mut self,
-        driver: &Driver,
-        id: u32,
-        failure: u8,
-        status: u16,
-        header: Option<String>,
-        text: String,
-        thrown: JsValue,
-    ) {
-        THROWN.set(thrown);
-        let answer = answer(failure, status, header, text);
-        self.tell(driver, Input::Answered(Id::of(id), answer));
-        THROWN.take();
-    }
-
+/// What happened, as `npm/ts/driver.ts` says it.
+pub enum Told {
+    /// It is to begin.
+    Begin,
+    /// A request was answered, or got lost: the number that exchange.js has for it, the status, and
+    /// the header that matters and the body with a line break between them.
+    Answered(u32, u8, u16, String),
     /// The time of a timer is over.
-    pub fn woken(&mut self, driver: &Driver, id: u32) {
-        self.tell(driver, Input::Woken(Id::of(id)));
-    }
-
+    Woken(u32),
     /// A piece of a response that goes on.
-    pub fn heard(&mut self, driver: &Driver, id: u32, piece: Vec<u8>) {
-        self.tell(driver, Input::Received(Id::of(id), piece));
-    }
-
-    /// It has ended, as `exchange.js` says it.
-    pub fn ended(&mut self, driver: &Driver, id: u32, failure: u8, status: u16, text: String) {
-        let ended = answer(failure, status, None, text).map(|response| response.status);
-        self.tell(driver, Input::Ended(Id::of(id), ended));
-    }
-
+    Heard(u32, String),
+    /// That has ended, as in [`Told::Answered`].
+    Ended(u32, u8, u16, String),
     /// Nobody waits for it any more, and what it waited for was aborted.
-    pub fn cancel(&mut self, driver: &Driver) {
-        self.with(driver, |operation, cx| operation.cancel(cx));
-    }
+    Cancel,
 }
 
 impl Steps {
-    /// `read` reads what the operation came to, and `report` says it to JavaScript. They capture
-    /// nothing, so that the code is there once for each kind of operation, not for each caller.
-    pub(super) fn new<O: Operation + 'static, P: 'static>(
+    /// `read` says what an outcome comes to. It captures nothing, so that its code is there once
+    /// for each kind of operation, and not for each caller.
+    pub(super) fn new<O: Operation + 'static>(
         place: &JsHost,
         operation: Result<O, Error>,
-        read: fn(&JsHost, O::Outcome) -> Result<P, Error>,
-        report: Report<P>,
+        read: fn(&JsHost, O::Outcome) -> Outcome,
     ) -> Self {
-        let operation: Reported = match operation {
-            Ok(operation) => Box::new(Reporting {
-                operation,
-                place: place.clone(),
-                read,
-                report,
-            }),
-            Err(error) => Box::new(NotBegun(report(Err(error)))),
-        };
-        Self::of(place, 0, operation)
+        let place = place.clone();
+        match operation {
+            Ok(operation) => {
+                let host = place.clone();
+                let reading = Reading {
+                    operation,
+                    host,
+                    read,
+                };
+                Self::of(place, 0, Box::new(reading))
+            }
+            Err(error) => Self::of(place, 0, Box::new(NotBegun(Some(error)))),
+        }
     }
 
     /// Nobody is told what `operation` comes to.
     pub(super) fn silent(place: &JsHost, operation: Background) -> Self {
-        Self::of(place, 0, Box::new(Silent(operation)))
+        Self::of(place.clone(), 0, Box::new(Silent(operation)))
     }
 
     /// They ask `reads` for their reads each time.
@@ -156,88 +98,116 @@ impl Steps {
         self
     }
 
-    fn of(place: &JsHost, ids: u32, operation: Reported) -> Self {
+    fn of(place: JsHost, ids: u32, operation: Box<dyn Operation<Outcome = Outcome>>) -> Self {
+        let reads = Box::new(Vec::new);
         Self {
             operation,
-            place: place.clone(),
-            reads: Box::new(Vec::new),
+            place,
+            reads,
             ids,
         }
     }
 
-    fn tell(&mut self, driver: &Driver, input: Input) {
-        let told = self.with(driver, |operation, cx| operation.on(cx, input));
-        match told {
-            Some(Ok(value)) => driver.done(value),
-            Some(Err(failure)) => driver.fail(failure),
-            None => {}
-        }
-    }
-
-    fn with<P>(
+    /// Goes on. The wishes are appended to `out`, a line for each, with lines of their own for what
+    /// they carry. What others are to go on with is appended to `detached`.
+    pub fn tell(
         &mut self,
-        driver: &Driver,
-        tell: impl FnOnce(&mut dyn Operation<Outcome = JsOutcome>, &mut Cx<'_>) -> P,
-    ) -> P {
+        told: Told,
+        out: &mut String,
+        detached: &mut Vec<Self>,
+    ) -> Option<Outcome> {
         let mut wishes = Vec::new();
         let runtime = &self.place.runtime;
         let now = runtime.now();
         let mut cx = Cx::new(now, runtime, &mut *self.reads, &mut self.ids, &mut wishes);
-        let told = tell(&mut *self.operation, &mut cx);
+        let outcome = match input(told) {
+            Some(input) => self.operation.on(&mut cx, input),
+            None => {
+                self.operation.cancel(&mut cx);
+                None
+            }
+        };
         for wish in wishes {
-            self.pass_on(driver, wish);
+            self.write(wish, out, detached);
         }
-        told
+        outcome
     }
 
-    fn pass_on(&self, driver: &Driver, wish: Wish) {
+    fn write(&self, wish: Wish, out: &mut String, detached: &mut Vec<Self>) {
         match wish {
-            Wish::Send(id, mut mail) => {
-                let request = mail.request();
-                driver.send(
-                    id.number(),
-                    request.url,
-                    &self.place.transport.0.object(request.headers),
-                    &request.body,
-                    request.body_limit,
-                    timer_ms(request.timeout),
-                );
+            Wish::Send(id, mail) => mailed(out, "send", id, mail),
+            Wish::Listen(id, mail) => mailed(out, "listen", id, mail),
+            Wish::Wake(id, time) => {
+                *out += &format!("wake {} {}\n", id.number(), milliseconds(time));
             }
-            Wish::Listen(id, mut mail) => {
-                let request = mail.request();
-                driver.listen(
-                    id.number(),
-                    request.url,
-                    &to_object(request.headers),
-                    &request.body,
-                    timer_ms(request.timeout),
-                );
-            }
-            Wish::Wake(id, time) => driver.wake(id.number(), time.as_secs_f64() * 1000.0),
-            Wish::Stop(id) => driver.stop(id.number()),
+            Wish::Stop(id) => *out += &format!("stop {}\n", id.number()),
             Wish::Detach(operation, ids) => {
-                let ids: Vec<u32> = ids.into_iter().map(Id::number).collect();
+                out.push_str("detach");
+                for id in ids {
+                    *out += &format!(" {}", id.number());
+                }
+                out.push('\n');
                 let silent = Box::new(Silent(operation));
-                driver.detach(Self::of(&self.place, self.ids, silent), ids);
+                detached.push(Self::of(self.place.clone(), self.ids, silent));
             }
         }
     }
 }
 
-/// An operation whose outcome is reported.
-struct Reporting<O: Operation, P> {
-    operation: O,
-    place: JsHost,
-    read: fn(&JsHost, O::Outcome) -> Result<P, Error>,
-    report: Report<P>,
+/// A request: its id, time and limit, its address, its headers, and its body. None has a line
+/// break inside: bodies are JSON, or percent-encoded.
+fn mailed(out: &mut String, word: &str, id: Id, mut mail: Mail) {
+    let request = mail.request();
+    let headers = request.headers.iter();
+    let headers: Vec<&str> = headers
+        .flat_map(|(name, value)| [*name, value.as_str()])
+        .collect();
+    let time = milliseconds(request.timeout);
+    let (id, limit) = (id.number(), request.body_limit);
+    *out += &format!("{word} {id} {time} {limit}\n{}\n", request.url);
+    for text in [&array(&headers), &request.body] {
+        out.push_str(text);
+        out.push('\n');
+    }
 }
 
-impl<O: Operation, P> Operation for Reporting<O, P> {
-    type Outcome = JsOutcome;
+/// Whole milliseconds, rounded up: a caller that waits for so long does not come too early.
+pub const fn milliseconds(time: Duration) -> u64 {
+    let part = time.subsec_nanos().div_ceil(1_000_000) as u64;
+    time.as_secs().saturating_mul(1000).saturating_add(part)
+}
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<JsOutcome> {
+fn input(told: Told) -> Option<Input> {
+    Some(match told {
+        Told::Begin => Input::Started,
+        Told::Answered(id, failure, status, text) => {
+            let (header, body) = text.split_once('\n').unwrap_or_default();
+            let header = (!header.is_empty()).then(|| header.to_owned());
+            Input::Answered(Id::of(id), answer(failure, status, header, body.to_owned()))
+        }
+        Told::Woken(id) => Input::Woken(Id::of(id)),
+        Told::Heard(id, piece) => Input::Received(Id::of(id), piece.into_bytes()),
+        Told::Ended(id, failure, status, said) => {
+            let ended = answer(failure, status, None, said);
+            Input::Ended(Id::of(id), ended.map(|response| response.status))
+        }
+        Told::Cancel => return None,
+    })
+}
+
+/// An operation whose outcome is read.
+struct Reading<O: Operation> {
+    operation: O,
+    host: JsHost,
+    read: fn(&JsHost, O::Outcome) -> Outcome,
+}
+
+impl<O: Operation> Operation for Reading<O> {
+    type Outcome = Outcome;
+
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Outcome> {
         let outcome = self.operation.on(cx, input)?;
-        Some((self.report)((self.read)(&self.place, outcome)))
+        Some((self.read)(&self.host, outcome))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
@@ -246,13 +216,13 @@ impl<O: Operation, P> Operation for Reporting<O, P> {
 }
 
 /// The reason why there is no operation.
-struct NotBegun(JsOutcome);
+struct NotBegun(Option<Error>);
 
 impl Operation for NotBegun {
-    type Outcome = JsOutcome;
+    type Outcome = Outcome;
 
-    fn on(&mut self, _: &mut Cx<'_>, _: Input) -> Option<JsOutcome> {
-        Some(self.0.clone())
+    fn on(&mut self, _: &mut Cx<'_>, _: Input) -> Option<Outcome> {
+        self.0.take().map(Err)
     }
 }
 
@@ -260,11 +230,11 @@ impl Operation for NotBegun {
 struct Silent(Background);
 
 impl Operation for Silent {
-    type Outcome = JsOutcome;
+    type Outcome = Outcome;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<JsOutcome> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Outcome> {
         self.0.on(cx, input)?;
-        Some(Ok(JsValue::UNDEFINED))
+        Some(Ok(Came::Done))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
