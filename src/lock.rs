@@ -19,9 +19,9 @@ use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::{Runtime, Task};
-use crate::script::{Call, Inspection};
+use crate::script::{Answer, Call, Inspection};
 use crate::token::{Session, Token};
-use crate::topology::{QuorumOutcome, Topology};
+use crate::topology::Topology;
 use crate::transport::Transport;
 use crate::ttl;
 
@@ -146,7 +146,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// A call that belongs to no acquisition.
-    fn ask<O: QuorumOutcome>(&self, call: Call, session: &Session) -> Ask<O> {
+    fn ask(&self, call: Call, session: &Session) -> Ask {
         Ask::new(&self.topology, call.into(), session, TimeLimit::TIMEOUT)
     }
 
@@ -195,7 +195,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
         let outcome = drive(&self.host, self.inspecting()?).await.outcome;
-        outcome.map_err(|error| error.of_lock(Some(self.key())))
+        let found = outcome.and_then(Answer::inspection);
+        found.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
@@ -208,7 +209,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
         let outcome = drive(&self.host, self.forcing()?).await.outcome;
-        outcome.map_err(|error| error.of_lock(Some(self.key())))
+        let freed = outcome.and_then(Answer::done);
+        freed.map_err(|error| error.of_lock(Some(self.key())))
     }
 
     pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {
@@ -218,7 +220,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Hold::new(self.claim(token, session)?, terms, None))
     }
 
-    pub(crate) fn inspecting(&self) -> Result<Ask<Inspection>, Error> {
+    pub(crate) fn inspecting(&self) -> Result<Ask, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
         let uptime = uptime(&self.kind, &self.topology, self.lasts());
@@ -251,16 +253,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Lease::new(self.host.clone(), hold, !self.is_for_others)
     }
 
-    pub(crate) fn forcing(&self) -> Result<Ask<bool>, Error> {
+    pub(crate) fn forcing(&self) -> Result<Ask, Error> {
         self.operating(Call::force_release)
     }
 
     /// Forgets the result of work that is executed once.
-    pub(crate) fn forgetting(&self) -> Result<Ask<bool>, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
         self.operating(Call::forget)
     }
 
-    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask<bool>, Error> {
+    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
         Ok(self.ask(call(&self.name, &self.kind, &session), &session))

@@ -20,7 +20,7 @@ use crate::error::{BadResponse, Error};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
-use crate::script::{self, AnyOutcome, Call, ScriptReply};
+use crate::script::{self, Answer, Call};
 use crate::token::Session;
 use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
@@ -32,7 +32,6 @@ pub(super) struct Delivery {
     endpoint: usize,
     call: Arc<Call>,
     session: Session,
-    read: Read,
     repeats: Repeats,
     /// Read before its first request left, and before its last.
     begun_at: Instant,
@@ -60,9 +59,6 @@ struct InFlight {
     deadline: Instant,
 }
 
-/// What an answer comes to, if it belongs to this call.
-pub(super) type Read = fn(&ScriptReply) -> Result<AnyOutcome, Error>;
-
 impl Delivery {
     pub(super) fn new(
         topology: &Topology,
@@ -70,17 +66,14 @@ impl Delivery {
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,
-        read: Read,
     ) -> Self {
-        let origin = Instant::from_origin(Duration::ZERO);
         Self {
             endpoint,
             session: session.clone(),
-            read,
             repeats: Repeats::new(&call, limit, topology.attempts, topology.request_timeout),
             call,
-            begun_at: origin,
-            asked_at: origin,
+            begun_at: Instant::ORIGIN,
+            asked_at: Instant::ORIGIN,
             requests: 0,
             phase: Phase::New,
             topology: topology.clone(),
@@ -95,7 +88,7 @@ impl Delivery {
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed<AnyOutcome>> {
+    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed> {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
@@ -110,7 +103,7 @@ impl Delivery {
         nonce: String,
         names_script: bool,
         limit: Duration,
-    ) -> Option<Completed<AnyOutcome>> {
+    ) -> Option<Completed> {
         self.requests += 1;
         let bridge = self.bridge();
         let (verb, script) = match names_script {
@@ -140,7 +133,7 @@ impl Delivery {
         cx: &mut Cx<'_>,
         asked: InFlight,
         response: Result<Response, TransportError>,
-    ) -> Option<Completed<AnyOutcome>> {
+    ) -> Option<Completed> {
         let reply = response
             .map_err(|error| unanswered(error, asked.limit))
             .and_then(|response| self.read(&response));
@@ -177,22 +170,18 @@ impl Delivery {
         reply: Reply,
         waited: Reply,
         nonce: &str,
-    ) -> Result<AnyOutcome, Error> {
-        let reply = script::verdict(reply, nonce)?.telling_each(self.call.tells_each());
+    ) -> Result<Answer, Error> {
+        let reply = script::verdict(reply, nonce)?;
         if let Some(replicas) = self.call.replicas().filter(|_| reply.is_yes()) {
             replicas.check(waited)?;
         }
-        let outcome = (self.read)(&reply)?;
+        let answer = Answer::read(&self.call, &reply)?;
         self.repeats.check(reply.is_yes(), now)?;
-        Ok(outcome)
+        Ok(answer)
     }
 
     /// Sends it again after a pause, or is done.
-    fn came_to(
-        &mut self,
-        cx: &mut Cx<'_>,
-        outcome: Result<AnyOutcome, Error>,
-    ) -> Option<Completed<AnyOutcome>> {
+    fn came_to(&mut self, cx: &mut Cx<'_>, outcome: Result<Answer, Error>) -> Option<Completed> {
         let outcome = outcome
             .map_err(|error| self.call.name_in(error))
             .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
@@ -209,7 +198,7 @@ impl Delivery {
         Some(self.settled(outcome))
     }
 
-    fn settled(&mut self, outcome: Result<AnyOutcome, Error>) -> Completed<AnyOutcome> {
+    fn settled(&mut self, outcome: Result<Answer, Error>) -> Completed {
         self.phase = Phase::Completed;
         Completed {
             begun_at: self.begun_at,
@@ -239,9 +228,9 @@ impl Delivery {
 }
 
 impl Operation for Delivery {
-    type Outcome = Completed<AnyOutcome>;
+    type Outcome = Completed;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<AnyOutcome>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed> {
         match (std::mem::replace(&mut self.phase, Phase::Completed), input) {
             (Phase::New, Input::Started) => {
                 self.begun_at = cx.now;

@@ -7,7 +7,7 @@ use super::backoff::Backoff;
 use super::deadline;
 use crate::error::Error;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{AnyOutcome, Call, RECEIPT_LIFE};
+use crate::script::{Answer, Call, RECEIPT_LIFE};
 
 /// The requests of one operation.
 pub(super) struct Repeats {
@@ -97,10 +97,7 @@ impl Repeats {
     }
 
     /// The outcome of all requests, from that of the last one.
-    pub(super) fn settle(
-        &mut self,
-        outcome: Result<AnyOutcome, Error>,
-    ) -> Result<AnyOutcome, Error> {
+    pub(super) fn settle(&mut self, outcome: Result<Answer, Error>) -> Result<Answer, Error> {
         match (outcome, self.lost.take()) {
             (Err(mut refusal), Some((_, lost))) => {
                 // A key of another type may be what the commands of an earlier request stored.

@@ -14,7 +14,7 @@ use super::hold::{Aim, Hold, LAST, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::Error;
-use crate::script::{self, Call, Renewal, Renewed};
+use crate::script::{self, Answer, Call, Renewal, SHAPE};
 use crate::ttl;
 
 pub(crate) struct Write {
@@ -27,9 +27,9 @@ pub(crate) struct Write {
 enum Phase {
     New(Aimed),
     /// The hold goes on.
-    Renewing(Ask<Option<Renewed>>, Term),
+    Renewing(Ask, Term),
     /// It is over.
-    Ending(Ask<Option<Vec<Reply>>>),
+    Ending(Ask),
     Done,
 }
 
@@ -214,7 +214,7 @@ impl Write {
         &mut self,
         cx: &mut Cx<'_>,
         term: Term,
-        settled: Completed<Option<Renewed>>,
+        settled: Completed,
     ) -> Result<Vec<Reply>, Error> {
         // A repeat gets the answer to the first request that arrived, which was the one that gave
         // the full ttl.
@@ -225,9 +225,9 @@ impl Write {
         let took = cx.now.since(settled.asked_at);
         let hold = &self.hold;
         let told = match settled.outcome {
-            Ok(None) => Err(hold.miss(cx)),
-            Ok(Some(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
-            Ok(Some(renewed)) => {
+            Ok(Answer::NotDone) => Err(hold.miss(cx)),
+            Ok(Answer::Renewed(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
+            Ok(Answer::Renewed(renewed)) => {
                 hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
                 hold.grant(term.renewal);
                 if term.is_downgrade {
@@ -236,6 +236,7 @@ impl Write {
                 hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }
+            Ok(_) => Err(SHAPE),
             Err(error) => {
                 if let Error::CommandFailed { .. } = error {
                     hold.renew(None, term.told, term.is_for_once, renewed_at);
@@ -259,7 +260,8 @@ impl Write {
             Phase::Ending(ask) => {
                 let settled = ask.on(cx, input)?;
                 let writing = self.writing.take()?;
-                let told = self.hold.settle(cx, writing, settled.outcome);
+                let told = settled.outcome.and_then(Answer::replies);
+                let told = self.hold.settle(cx, writing, told);
                 self.hold.observe_end(cx, &told, settled.asked_at);
                 Some(told.map(|replies| self.hold.claim.quoted(replies)))
             }

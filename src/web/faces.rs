@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
 use crate::operation::{Completed, Granted, Taken};
-use crate::read::reading;
-use crate::script::{Inspection, Passage};
+use crate::read::{reading, replies};
+use crate::script::Inspection;
 use crate::throttle::Throttle;
 use crate::token::Token;
 
@@ -32,7 +32,7 @@ impl Client<Sent, Outside> {
         let checked = self.check();
         let reading =
             checked.and_then(|()| reading(&place.runtime, self.topology(), reads, tells_each));
-        Steps::new(place, reading, |_, settled| settled.outcome, report)
+        Steps::new(place, reading, |_, settled| replies(settled), report)
     }
 }
 
@@ -88,13 +88,13 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::inspect`].
     pub fn inspect_steps(&self, report: Report<Inspection>) -> Steps {
-        let found = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        let found = |_: &JsHost, settled: Completed| settled.outcome?.inspection();
         Steps::new(self.host(), self.inspecting(), found, report)
     }
 
     /// As [`Lock::force_release`].
     pub fn force_release_steps(&self, report: Report<bool>) -> Steps {
-        let freed = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        let freed = |_: &JsHost, settled: Completed| settled.outcome?.done();
         Steps::new(self.host(), self.forcing(), freed, report)
     }
 
@@ -124,7 +124,7 @@ impl Once<Sent, Outside> {
 
     /// As [`Once::forget`].
     pub fn forget_steps(&self, report: Report<bool>) -> Steps {
-        let forgotten = |_: &JsHost, settled: Completed<_>| settled.outcome;
+        let forgotten = |_: &JsHost, settled: Completed| settled.outcome?.done();
         Steps::new(self.lock().host(), self.forgetting(), forgotten, report)
     }
 
@@ -147,13 +147,12 @@ impl Once<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self, report: Report<Option<Duration>>) -> Steps {
-        let passed = |_: &JsHost, passed: Result<Passage, Error>| {
-            Ok(match passed? {
-                Passage::Passed => None,
-                Passage::Throttled(left) => Some(left),
-            })
-        };
-        Steps::new(self.paced().host(), self.passing(), passed, report)
+        Steps::new(
+            self.paced().host(),
+            self.passing(),
+            |_, passed| passed,
+            report,
+        )
     }
 }
 

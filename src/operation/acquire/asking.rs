@@ -15,7 +15,7 @@ use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::backoff::Backoff;
 use crate::operation::{Ask, Completed, Id, Operation, TimeLimit};
-use crate::script::{Call, Reads};
+use crate::script::{Answer, Call, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
 
@@ -34,7 +34,7 @@ enum Step {
     /// Asks the bridge that all contenders for this lock ask first.
     First(Question),
     Vote(Question),
-    Raise(Ask<bool>, Grant),
+    Raise(Ask, Grant),
     /// Pauses after a vote with this outcome.
     Pause(Id, Result<Asked, Error>),
     Done,
@@ -186,11 +186,11 @@ fn raised(
     who: &mut Candidate,
     cx: &mut Cx<'_>,
     grant: Grant,
-    settled: Completed<bool>,
+    settled: Completed,
 ) -> Result<Asked, Error> {
     who.requests += settled.requests;
     let lock = || who.claim.lock();
-    let failed = match settled.outcome {
+    let failed = match settled.outcome.and_then(Answer::done) {
         Ok(true) if grant.deadline > cx.now => {
             return Ok(Ok(Taken::Lock(grant)));
         }

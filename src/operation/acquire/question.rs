@@ -8,11 +8,11 @@ use super::{Cx, Input, Taken};
 use crate::error::Error;
 use crate::operation::{Ask, Completed, Operation, TimeLimit};
 use crate::runtime::Instant;
-use crate::script::{Acquired, Contended};
+use crate::script::{Answer, Contended, SHAPE};
 use crate::topology::Topology;
 
 /// A request under way, and whether there was something to give back before it.
-pub(super) struct Question(Ask<Acquired>, bool);
+pub(super) struct Question(Ask, bool);
 
 /// The outcome of asking once: what there is to have, or who has it.
 pub(super) type Asked = Result<Taken<Grant>, HeldBy>;
@@ -51,7 +51,7 @@ impl Question {
         who.requests += requests;
         let needed_cleanup_before = *needed_cleanup || earlier_may_run;
         Some(match outcome {
-            Ok(Acquired::Granted { fence, replies }) => {
+            Ok(Answer::Granted { fence, replies }) => {
                 let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
                 match deadline <= cx.now {
                     true => Err(Error::Expired {
@@ -64,7 +64,7 @@ impl Question {
                     }))),
                 }
             }
-            Ok(Acquired::Held(contended)) => {
+            Ok(Answer::Held(contended)) => {
                 who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
                 Ok(Err(HeldBy {
                     contended,
@@ -72,7 +72,7 @@ impl Question {
                     round_trip: cx.now.since(asked_at),
                 }))
             }
-            Ok(Acquired::Quarantined(retry_after)) => {
+            Ok(Answer::Quarantined(retry_after)) => {
                 who.needs_cleanup = needed_cleanup_before;
                 Err(Error::Quarantined {
                     lock: who.claim.lock(),
@@ -80,20 +80,21 @@ impl Question {
                 })
             }
             // A lock that keeps no result may have been granted.
-            Ok(Acquired::Kept(_)) if !who.claim.kind.keeps_result() => Err(NOTHING_KEPT),
-            Ok(Acquired::Kept(result)) => {
+            Ok(Answer::Kept(_)) if !who.claim.kind.keeps_result() => Err(NOTHING_KEPT),
+            Ok(Answer::Kept(result)) => {
                 who.needs_cleanup = needed_cleanup_before;
                 Ok(Ok(Taken::Result(result)))
             }
-            Ok(Acquired::Mismatch) => {
+            Ok(Answer::Mismatch) => {
                 who.needs_cleanup = needed_cleanup_before;
                 Err(Error::FingerprintMismatch {
                     lock: who.claim.lock(),
                 })
             }
-            Ok(Acquired::Gone) => Err(Error::Lost {
+            Ok(Answer::Gone) => Err(Error::Lost {
                 lock: who.claim.lock(),
             }),
+            Ok(_) => Err(SHAPE),
             Err(error) => {
                 who.needs_cleanup = needed_cleanup_before || may_have_run(&error);
                 Err(error)
