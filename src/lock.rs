@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, unless_gone};
 use crate::error::Error;
@@ -19,7 +20,7 @@ use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit, uptime};
 use crate::read::read;
 use crate::replicas::Replicas;
 use crate::runtime::{Runtime, Task};
-use crate::script::{Answer, Call, Inspection};
+use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
 use crate::topology::Topology;
 use crate::transport::Transport;
@@ -60,8 +61,7 @@ pub struct Lock<T, R> {
     pub(crate) label: String,
     /// Others than the caller depend on what is done under it.
     is_for_others: bool,
-    /// The first invalid option. Every call that would send something fails with it instead.
-    checked: Result<(), Error>,
+    checked: Checked,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -70,7 +70,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         topology: Topology,
         name: Name,
         kind: Kind,
-        checked: Result<(), Error>,
+        checked: Checked,
     ) -> Self {
         Self {
             topology: topology.for_name(&name),
@@ -194,9 +194,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::WrongType`] if the key holds something else than a lock of this kind; those of the
     /// bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
-        let outcome = drive(&self.host, self.inspecting()?).await.outcome;
-        let found = outcome.and_then(Answer::inspection);
-        found.map_err(|error| error.of_lock(Some(self.key())))
+        let inspected = drive(&self.host, self.inspecting()?).await;
+        Ok(inspected.outcome?.inspection()?)
     }
 
     /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
@@ -208,9 +207,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
-        let outcome = drive(&self.host, self.forcing()?).await.outcome;
-        let freed = outcome.and_then(Answer::done);
-        freed.map_err(|error| error.of_lock(Some(self.key())))
+        let freed = drive(&self.host, self.forcing()?).await;
+        Ok(freed.outcome?.done()?)
     }
 
     pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {

@@ -29,7 +29,8 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
 
 /// What [`reading`] comes to.
 pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
-    completed.outcome?.replies()?.ok_or(script::SHAPE)
+    let replies = completed.outcome?.replies()?;
+    Ok(replies.ok_or_else(script::shape)?)
 }
 
 /// The call for [`read`].

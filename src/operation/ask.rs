@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::delivery::Delivery;
 use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
@@ -26,12 +26,10 @@ pub(crate) struct Ask {
     limit: TimeLimit,
     asked: Vec<Delivery>,
     answers: Vec<Answer>,
-    failure: Option<Error>,
+    failure: Option<Fault>,
     requests: u32,
     begun_at: Instant,
 }
-
-const NO_BRIDGES: Error = Error::unexpected("no bridge was asked");
 
 impl Ask {
     pub(crate) fn new(
@@ -107,8 +105,9 @@ impl Ask {
 
     fn give_up_if_all_answered(&mut self) -> Option<Completed> {
         self.asked.is_empty().then(|| {
+            let no_bridge = || Error::unexpected("no bridge was asked").of_lock(self.call.lock());
             let failure = self.failure.take();
-            let failure = failure.unwrap_or_else(|| NO_BRIDGES.of_lock(self.call.lock()));
+            let failure = failure.unwrap_or_else(|| no_bridge().into());
             self.completed(Err(failure))
         })
     }
@@ -122,7 +121,7 @@ impl Ask {
         }
     }
 
-    const fn completed(&self, outcome: Result<Answer, Error>) -> Completed {
+    const fn completed(&self, outcome: Result<Answer, Fault>) -> Completed {
         Completed {
             outcome,
             begun_at: self.begun_at,
@@ -171,7 +170,7 @@ fn pass_on(asked: &mut Vec<Delivery>, cx: &mut Cx<'_>, input: Input) -> Option<C
 }
 
 /// Of two failures the one that leaves the outcome open: unknown is not "no".
-fn worse_error(before: Option<Error>, error: Error) -> Error {
+fn worse_error(before: Option<Fault>, error: Fault) -> Fault {
     before
         .filter(|before| before.is_outcome_unknown() || !error.is_outcome_unknown())
         .unwrap_or(error)

@@ -1,12 +1,12 @@
 //! How a call ended: its answer, and when its requests left.
 
-use crate::error::Error;
+use crate::error::Fault;
 use crate::runtime::Instant;
 use crate::script::Answer;
 
 /// How a call ended.
 pub(crate) struct Completed {
-    pub(crate) outcome: Result<Answer, Error>,
+    pub(crate) outcome: Result<Answer, Fault>,
     /// Read before its first request left.
     pub(crate) begun_at: Instant,
     /// Read before the request left that was answered. Deadlines are computed from it.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::{Ask, Cx, Id, Input, Operation, PacedCall};
 use crate::error::Error;
 use crate::runtime::Instant;
-use crate::script::{Answer, Call, SHAPE};
+use crate::script::{Answer, Call, shape};
 
 /// More than drifting clocks come to. A host that ends each timer at once must not ask without end.
 const MOST_EARLY: u32 = 10;
@@ -82,7 +82,7 @@ impl Settle {
                 None
             }
             // It is the last, or another came after it.
-            answer => Some(answer.done()),
+            answer => Some(answer.done().map_err(Error::from)),
         }
     }
 }
@@ -100,12 +100,12 @@ impl Operation for Settle {
                         self.wait(cx, time);
                         None
                     }
-                    Ok(_) => Some(Err(SHAPE)),
+                    Ok(_) => Some(Err(shape().into())),
                     Err(error) => {
                         if arrived.earlier_may_run || error.is_outcome_unknown() {
                             self.leave(cx);
                         }
-                        Some(Err(error))
+                        Some(Err(error.into()))
                     }
                 }
             }
@@ -116,7 +116,7 @@ impl Operation for Settle {
             (Phase::Waiting(_), _) => None,
             (Phase::Settling(ask), input) => match ask.on(cx, input)?.outcome {
                 Ok(settled) => self.settled(cx, settled),
-                Err(error) => Some(Err(error)),
+                Err(error) => Some(Err(error.into())),
             },
         }
     }

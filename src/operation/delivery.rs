@@ -16,7 +16,7 @@ use super::repeats::Repeats;
 use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::bridge::Bridge;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error};
+use crate::error::{BadResponse, Error, Fault};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
@@ -44,7 +44,7 @@ enum Phase {
     New,
     InFlight(InFlight),
     /// Pauses before it is sent again, after it got lost with this error.
-    Pausing(Id, Error),
+    Pausing(Id, Fault),
     Completed,
 }
 
@@ -115,7 +115,7 @@ impl Delivery {
             None => bridge.encode(&words, limit),
             Some(replicas) => match bridge.encode_both([&words, &replicas.wait()], limit) {
                 Ok(post) => post,
-                Err(error) => return self.came_to(cx, Err(error)),
+                Err(error) => return self.came_to(cx, Err(error.into())),
             },
         };
         self.phase = Phase::InFlight(InFlight {
@@ -135,7 +135,7 @@ impl Delivery {
         response: Result<Response, TransportError>,
     ) -> Option<Completed> {
         let reply = response
-            .map_err(|error| unanswered(error, asked.limit))
+            .map_err(|error| unanswered(error, asked.limit).into())
             .and_then(|response| self.read(&response));
         let outcome = match reply {
             Ok((reply, _)) if asked.names_script && script::is_unknown_script(&reply) => {
@@ -145,7 +145,7 @@ impl Delivery {
                 if !left.is_zero() {
                     return self.post(cx, asked.nonce, false, left);
                 }
-                Err(out_of_time())
+                Err(out_of_time().into())
             }
             Ok((reply, waited)) => self.judge(cx.now, reply, waited, &asked.nonce),
             Err(error) => Err(error),
@@ -154,7 +154,7 @@ impl Delivery {
     }
 
     /// The script's reply, and the reply to the wait for replicas behind it.
-    fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
+    fn read(&self, response: &Response) -> Result<(Reply, Reply), Fault> {
         self.endpoint().hear(response);
         if self.call.replicas().is_none() {
             return Ok((self.bridge().decode(response)?, Reply::Nil));
@@ -170,7 +170,7 @@ impl Delivery {
         reply: Reply,
         waited: Reply,
         nonce: &str,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Answer, Fault> {
         let reply = script::verdict(reply, nonce)?;
         if let Some(replicas) = self.call.replicas().filter(|_| reply.is_yes()) {
             replicas.check(waited)?;
@@ -181,11 +181,11 @@ impl Delivery {
     }
 
     /// Sends it again after a pause, or is done.
-    fn came_to(&mut self, cx: &mut Cx<'_>, outcome: Result<Answer, Error>) -> Option<Completed> {
-        let outcome = outcome
-            .map_err(|error| self.call.name_in(error))
-            .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
-        if let Err(error) = &outcome {
+    fn came_to(&mut self, cx: &mut Cx<'_>, outcome: Result<Answer, Fault>) -> Option<Completed> {
+        let mut outcome = outcome;
+        if let Err(error) = &mut outcome {
+            self.call.name_in(error);
+            error.quote(|text| self.bridge().quote(&self.call.redact(text)));
             let (asked_at, sent) = (self.asked_at, self.requests);
             let pause = (self.repeats).pause(cx.host(), cx.now, asked_at, sent, error);
             if let Some(pause) = pause {
@@ -198,7 +198,7 @@ impl Delivery {
         Some(self.settled(outcome))
     }
 
-    fn settled(&mut self, outcome: Result<Answer, Error>) -> Completed {
+    fn settled(&mut self, outcome: Result<Answer, Fault>) -> Completed {
         self.phase = Phase::Completed;
         Completed {
             begun_at: self.begun_at,

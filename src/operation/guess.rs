@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Ask, Claim, Completed, Cx, GiveBack, Grant, Granted, Input, Operation, TimeLimit};
 use crate::command::Reply;
 use crate::error::Error;
-use crate::script::{Answer, Call, SHAPE};
+use crate::script::{Answer, Call, shape};
 
 /// What it comes to.
 pub(crate) enum RunOrLock {
@@ -39,7 +39,7 @@ impl RunGuess {
             }
             Answer::NotDone => return Ok(RunOrLock::Held(asked.requests)),
             Answer::Granted { fence, replies } => (fence, replies),
-            _ => return Err(SHAPE),
+            _ => return Err(shape().into()),
         };
         let deadline = super::deadline(asked.asked_at, self.claim.ttl);
         if deadline <= cx.now {

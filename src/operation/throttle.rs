@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Ask, Cx, Input, Operation, PacedCall};
 use crate::error::Error;
-use crate::script::{Answer, Call, SHAPE};
+use crate::script::{Answer, Call, shape};
 
 /// Comes to for how long no other call passes, or `None` if this one did.
 pub(crate) struct Pass {
@@ -37,11 +37,12 @@ impl Operation for Pass {
         if may_pass_yet {
             self.give_back(cx);
         }
-        Some(asked.outcome.and_then(|answer| match answer {
+        let passed = asked.outcome.and_then(|answer| match answer {
             Answer::Done(_) => Ok(None),
             Answer::Wait(left) => Ok(Some(left)),
-            _ => Err(SHAPE),
-        }))
+            _ => Err(shape()),
+        });
+        Some(passed.map_err(Error::from))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use super::hold::{Aim, Hold, LAST, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
-use crate::error::Error;
-use crate::script::{self, Answer, Call, Renewal, SHAPE};
+use crate::error::{Error, Fault};
+use crate::script::{self, Answer, Call, Renewal, shape};
 use crate::ttl;
 
 pub(crate) struct Write {
@@ -108,7 +108,7 @@ impl Write {
 
     /// # Errors
     /// Why it may not be sent.
-    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Error> {
+    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Fault> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
         match aimed {
             Aimed::Renew(ttl) => {
@@ -215,7 +215,7 @@ impl Write {
         cx: &mut Cx<'_>,
         term: Term,
         settled: Completed,
-    ) -> Result<Vec<Reply>, Error> {
+    ) -> Result<Vec<Reply>, Fault> {
         // A repeat gets the answer to the first request that arrived, which was the one that gave
         // the full ttl.
         let renewed_at = match self.writing {
@@ -236,9 +236,9 @@ impl Write {
                 hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }
-            Ok(_) => Err(SHAPE),
+            Ok(_) => Err(shape()),
             Err(error) => {
-                if let Error::CommandFailed { .. } = error {
+                if let Error::CommandFailed { .. } = *error {
                     hold.renew(None, term.told, term.is_for_once, renewed_at);
                     hold.observe_renewal(cx, took);
                 }
@@ -251,7 +251,7 @@ impl Write {
         }
     }
 
-    fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Error>> {
+    fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Fault>> {
         match &mut self.phase {
             Phase::Renewing(ask, term) => {
                 let (settled, term) = (ask.on(cx, input)?, *term);
@@ -279,11 +279,12 @@ impl Operation for Write {
                 Ok((phase, writing)) => (self.phase, self.writing) = (phase, writing),
                 Err(error) => {
                     self.phase = Phase::Done;
-                    return Some(Err(error.of_lock(Some(self.hold.claim.name.shown()))));
+                    let lock = self.hold.claim.name.shown();
+                    return Some(Err(error.of_lock(Some(lock)).into()));
                 }
             }
         }
-        self.go_on(cx, input)
+        Some(self.go_on(cx, input)?.map_err(Error::from))
     }
 
     /// Nobody learns the outcome of what was sent.

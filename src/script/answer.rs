@@ -6,10 +6,10 @@ use super::call::{Call, Verb};
 use super::inspection::Inspection;
 use super::paced::LONGEST_DEBOUNCE;
 use super::reply::{
-    SHAPE, ScriptReply, each_of, millis_of, number, results_in, results_of, text, time_left,
+    ScriptReply, each_of, millis_of, number, results_in, results_of, shape, text, time_left,
 };
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::label;
 
 /// What a script replied.
@@ -80,7 +80,7 @@ impl Answer {
     ///
     /// # Errors
     /// It says nothing of the kind, or one of the call's commands failed.
-    pub(crate) fn read(call: &Call, reply: &ScriptReply) -> Result<Self, Error> {
+    pub(crate) fn read(call: &Call, reply: &ScriptReply) -> Result<Self, Fault> {
         use Verb::{Acquire, Act, Inspect, Pace, Renew, Turn};
         let results = |results| match call.tells_each {
             true => each_of(results),
@@ -103,40 +103,40 @@ impl Answer {
             // A repeat of a request that found it held is a straggler.
             (Turn, -1, []) | (Turn | Renew | Act | Pace, 0, []) => Self::NotDone,
             (Renew, 1, [renewed]) => Self::Renewed(renewed_of(text(renewed)?)?),
-            (Renew | Act, -1, []) => return Err(Error::refused(REPLACED.into(), true)),
+            (Renew | Act, -1, []) => return Err(Error::refused(REPLACED.into(), true).into()),
             (Act | Pace, 1, []) => Self::Done(Vec::new()),
             (Act, 1, [replies]) => Self::Done(results(replies)?),
             // Somebody holds the lock who must not be disturbed.
-            (Act, 2, [left, label]) => return Err(held(left, label)?),
+            (Act, 2, [left, label]) => return Err(held(left, label)?.into()),
             (Inspect, 1, [found]) => Self::Inspected(Inspection::of(&results(found)?)?.into()),
             (Pace, 0 | 2, [left]) => Self::Wait(millis_of(left)?),
             (Pace, 1, [wait]) => match millis_of(wait)? {
                 wait if wait <= LONGEST_DEBOUNCE => Self::Wait(wait),
-                _ => return Err(SHAPE),
+                _ => return Err(shape()),
             },
-            (Pace, -1, []) => return Err(Error::refused(FORGOTTEN.into(), true)),
-            _ => return Err(SHAPE),
+            (Pace, -1, []) => return Err(Error::refused(FORGOTTEN.into(), true).into()),
+            _ => return Err(shape()),
         })
     }
 
     /// The replies of the commands, or `None` if it is not done.
-    pub(crate) fn replies(self) -> Result<Option<Vec<Reply>>, Error> {
+    pub(crate) fn replies(self) -> Result<Option<Vec<Reply>>, Fault> {
         match self {
             Self::Done(replies) => Ok(Some(replies)),
             Self::NotDone => Ok(None),
-            _ => Err(SHAPE),
+            _ => Err(shape()),
         }
     }
 
     /// Whether it is done.
-    pub(crate) fn done(self) -> Result<bool, Error> {
+    pub(crate) fn done(self) -> Result<bool, Fault> {
         Ok(self.replies()?.is_some())
     }
 
-    pub(crate) fn inspection(self) -> Result<Inspection, Error> {
+    pub(crate) fn inspection(self) -> Result<Inspection, Fault> {
         match self {
             Self::Inspected(found) => Ok(*found),
-            _ => Err(SHAPE),
+            _ => Err(shape()),
         }
     }
 }
@@ -148,9 +148,9 @@ const REPLACED: &str = "another handler wrote with the same token before this wr
 /// Asking again would not find it.
 const FORGOTTEN: &str = "Redis knows nothing of this call any more: it asked more than a minute too late, or Redis lost its data";
 
-fn contended(held: &[Reply]) -> Result<Contended, Error> {
+fn contended(held: &[Reply]) -> Result<Contended, Fault> {
     let [left, ahead, time, label, more @ ..] = held else {
-        return Err(SHAPE);
+        return Err(shape());
     };
     let number_at = |at| more.get(at).map(number).transpose();
     let (at, kept) = (number_at(1)?, number_at(2)?);
@@ -165,26 +165,26 @@ fn contended(held: &[Reply]) -> Result<Contended, Error> {
     })
 }
 
-fn held(left: &Reply, label: &Reply) -> Result<Error, Error> {
+fn held(left: &Reply, label: &Reply) -> Result<Error, Fault> {
     let left = time_left(left)?;
     Ok(Error::held(left, label::read(text(label)?)))
 }
 
 /// The text that is kept.
-fn kept_of(reply: &Reply) -> Result<String, Error> {
+fn kept_of(reply: &Reply) -> Result<String, Fault> {
     let kept = results_of(reply)?;
     let [kept] = kept.as_slice() else {
-        return Err(SHAPE);
+        return Err(shape());
     };
     text(kept).map(str::to_owned)
 }
 
 /// `<fence> <ttl> <replies>`.
-fn renewed_of(text: &str) -> Result<Renewed, Error> {
+fn renewed_of(text: &str) -> Result<Renewed, Fault> {
     let mut words = text.splitn(3, ' ');
     let mut number = || words.next()?.parse().ok();
     let (Some(fence), Some(ms)) = (number(), number()) else {
-        return Err(SHAPE);
+        return Err(shape());
     };
     Ok(Renewed {
         fence,

@@ -163,17 +163,18 @@ impl Call {
         words
     }
 
-    /// `error` with what only the call knows: its lock, the name of the command that failed,
+    /// Adds to `error` what only the call knows: its lock, the name of the command that failed,
     /// whether a key of another type may be what its own commands stored, and whether the call may
     /// be made again.
-    pub(crate) fn name_in(&self, mut error: Error) -> Error {
-        if let Error::WrongType { may_have_run, .. } = &mut error {
+    pub(crate) fn name_in(&self, error: &mut Error) {
+        if let Error::WrongType { may_have_run, .. } = error {
             *may_have_run &= self.ends_behind_commands;
         }
-        if let Error::CommandFailed { index, command, .. } = &mut error {
+        if let Error::CommandFailed { index, command, .. } = error {
             *command = self.command_name(*index).unwrap_or_default().to_owned();
         }
-        error.of_call_that(!self.adds_up).of_lock(self.lock())
+        error.of_call_that(!self.adds_up);
+        error.set_lock(self.lock());
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {

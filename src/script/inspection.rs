@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::reply::{SHAPE, number, text, time_left};
+use super::reply::{number, shape, text, time_left};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::label;
 use crate::token::Token;
 
@@ -49,9 +49,9 @@ pub struct Holder {
 
 impl Inspection {
     /// What the reads of an inspection found.
-    pub(super) fn of(found: &[Reply]) -> Result<Self, Error> {
+    pub(super) fn of(found: &[Reply]) -> Result<Self, Fault> {
         let [holder, count, left, fence, waiters, missing, several @ ..] = found else {
-            return Err(SHAPE);
+            return Err(shape());
         };
         let (several, free, is_read) = match several {
             [] => (None, None, false),
@@ -61,7 +61,7 @@ impl Inspection {
                 let free = number(free)?;
                 (Some(several_in(several)?), Some(free), false)
             }
-            _ => return Err(SHAPE),
+            _ => return Err(shape()),
         };
         // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
         // one; several of them only where their holders are told apart.
@@ -98,11 +98,11 @@ fn foreign(token: &[u8]) -> Token {
 }
 
 /// Several holders, each as token, milliseconds left, and label.
-fn several_in(holders: &Reply) -> Result<Vec<Holder>, Error> {
-    let all = holders.as_array().ok_or(SHAPE)?.iter();
+fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
+    let all = holders.as_array().ok_or_else(shape)?.iter();
     all.map(|holder| {
         let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
-            return Err(SHAPE);
+            return Err(shape());
         };
         Ok(Holder {
             token: foreign(token),

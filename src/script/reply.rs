@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::refusal::refusal;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error};
+use crate::error::{BadResponse, Error, Fault};
 use crate::resp;
 
 /// A reply whose nonce was right: the verdict, and what follows the nonce.
@@ -17,24 +17,26 @@ pub(crate) struct ScriptReply {
 /// The verdict of each script that finds a record of another version. Nothing was executed.
 const UNKNOWN_VERSION: i64 = -4;
 
-pub(crate) const SHAPE: Error = Error::unexpected("not the reply of this script");
+pub(crate) fn shape() -> Fault {
+    Error::unexpected("not the reply of this script").into()
+}
 
 /// Takes a reply apart. One without this request's nonce is another's, whatever it says.
-pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Error> {
+pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Fault> {
     let mut rest = match reply {
         Reply::Array(elements) => elements,
-        Reply::Error(text) => return Err(refusal(text)),
-        _ => return Err(SHAPE),
+        Reply::Error(text) => return Err(refusal(text).into()),
+        _ => return Err(shape()),
     };
     let (Some(verdict), Some(echo)) = (rest.first().and_then(Reply::as_i64), rest.get(1)) else {
-        return Err(SHAPE);
+        return Err(shape());
     };
     if echo.as_str() != Some(nonce) {
-        return Err(Error::unexpected("the reply to another request"));
+        return Err(Error::unexpected("the reply to another request").into());
     }
     if verdict == UNKNOWN_VERSION {
         let what = "the lock is stored in the form of another version of edgelock";
-        return Err(Error::refused(what.into(), false));
+        return Err(Error::refused(what.into(), false).into());
     }
     rest.drain(..2);
     Ok(ScriptReply { verdict, rest })
@@ -48,49 +50,51 @@ impl ScriptReply {
 }
 
 /// The commands' replies.
-pub(super) fn each_of(results: &Reply) -> Result<Vec<Reply>, Error> {
-    resp::parse(text(results)?).ok_or(SHAPE)
+pub(super) fn each_of(results: &Reply) -> Result<Vec<Reply>, Fault> {
+    resp::parse(text(results)?).ok_or_else(shape)
 }
 
 /// The commands' replies; the first error among them is the error of all.
-pub(super) fn results_of(results: &Reply) -> Result<Vec<Reply>, Error> {
+pub(super) fn results_of(results: &Reply) -> Result<Vec<Reply>, Fault> {
     results_in(text(results)?)
 }
 
-pub(super) fn results_in(text: &str) -> Result<Vec<Reply>, Error> {
-    let replies = resp::parse(text).ok_or(SHAPE)?;
+pub(super) fn results_in(text: &str) -> Result<Vec<Reply>, Fault> {
+    let replies = resp::parse(text).ok_or_else(shape)?;
     for (index, reply) in replies.iter().enumerate() {
         if resp::is_left_out(reply) {
-            return Err(Error::bad(BadResponse::TooLarge));
+            return Err(Error::bad(BadResponse::TooLarge).into());
         }
         if let Reply::Error(message) = reply {
             // The call knows the names.
+            let (command, message) = (String::new(), message.clone());
             return Err(Error::CommandFailed {
                 lock: None,
                 index,
-                command: String::new(),
-                message: message.clone(),
-            });
+                command,
+                message,
+            }
+            .into());
         }
     }
     Ok(replies)
 }
 
-pub(super) fn millis_of(reply: &Reply) -> Result<Duration, Error> {
+pub(super) fn millis_of(reply: &Reply) -> Result<Duration, Fault> {
     number(reply).map(Duration::from_millis)
 }
 
-pub(super) fn number(reply: &Reply) -> Result<u64, Error> {
+pub(super) fn number(reply: &Reply) -> Result<u64, Fault> {
     let number = reply.as_i64().and_then(|number| u64::try_from(number).ok());
-    number.ok_or(SHAPE)
+    number.ok_or_else(shape)
 }
 
-pub(super) fn text(reply: &Reply) -> Result<&str, Error> {
-    reply.as_str().ok_or(SHAPE)
+pub(super) fn text(reply: &Reply) -> Result<&str, Fault> {
+    reply.as_str().ok_or_else(shape)
 }
 
 /// Redis's `PTTL`: -1 for a key without expiry.
-pub(super) fn time_left(reply: &Reply) -> Result<Option<Duration>, Error> {
-    let ms = reply.about().ok_or(SHAPE)?;
+pub(super) fn time_left(reply: &Reply) -> Result<Option<Duration>, Fault> {
+    let ms = reply.about().ok_or_else(shape)?;
     Ok(u64::try_from(ms).ok().map(Duration::from_millis))
 }

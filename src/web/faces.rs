@@ -88,13 +88,13 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::inspect`].
     pub fn inspect_steps(&self, report: Report<Inspection>) -> Steps {
-        let found = |_: &JsHost, settled: Completed| settled.outcome?.inspection();
+        let found = |_: &JsHost, settled: Completed| Ok(settled.outcome?.inspection()?);
         Steps::new(self.host(), self.inspecting(), found, report)
     }
 
     /// As [`Lock::force_release`].
     pub fn force_release_steps(&self, report: Report<bool>) -> Steps {
-        let freed = |_: &JsHost, settled: Completed| settled.outcome?.done();
+        let freed = |_: &JsHost, settled: Completed| Ok(settled.outcome?.done()?);
         Steps::new(self.host(), self.forcing(), freed, report)
     }
 
@@ -124,7 +124,7 @@ impl Once<Sent, Outside> {
 
     /// As [`Once::forget`].
     pub fn forget_steps(&self, report: Report<bool>) -> Steps {
-        let forgotten = |_: &JsHost, settled: Completed| settled.outcome?.done();
+        let forgotten = |_: &JsHost, settled: Completed| Ok(settled.outcome?.done()?);
         Steps::new(self.lock().host(), self.forgetting(), forgotten, report)
     }
 
