@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::bridge::Bridge;
+use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::Error;
@@ -33,8 +34,7 @@ pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
     prefix: Arc<str>,
-    /// The first invalid option. All calls fail with it.
-    checked: Result<(), Error>,
+    checked: Checked,
 }
 
 impl<T: Transport, R: Runtime> Client<T, R> {
@@ -49,7 +49,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             host: Arc::new(Host::new(transport, runtime)),
             topology: Topology::new(bridges, layout),
             prefix: "".into(),
-            checked: Ok(()),
+            checked: Checked::VALID,
         }
     }
 
@@ -90,7 +90,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Layout::Quorum => kind.of_majority(),
             Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
         };
-        let checked = self.check().and(made).and(placed);
+        let checked = self.checked.clone().and(made).and(placed);
         let (host, topology) = (self.host.clone(), self.topology.clone());
         Lock::new(host, topology, name, kind, checked)
     }
@@ -204,7 +204,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// What is wrong with its options, if anything is.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.checked.clone()
+        self.checked.of(None)
     }
 
     /// The host that it was made for: clock, timers, background work.

@@ -4,6 +4,7 @@ mod advice;
 mod bad_response;
 mod example;
 mod facts;
+mod fault;
 mod made;
 mod reason;
 mod shown;
@@ -16,7 +17,7 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
-pub(crate) use {made::UNENDING, reason::Reason};
+pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
 ///

@@ -50,7 +50,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 let hold = self.hold();
                 let unknown = hold.unknown(self.host().runtime.now());
                 let gone = || Error::gone(false).of_lock(Some(hold.claim.name.shown()));
-                Err(unknown.unwrap_or_else(gone).into())
+                Err(unknown.map_or_else(gone, Error::from).into())
             }
         }
     }
@@ -86,7 +86,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         let _keeping = self.hold().begin_keeping()?;
         let until = self.begin_keeping(max_hold).await?;
         match self.kept(until).await {
-            Why::Released => Err(self.hold().error(Why::Released)),
+            Why::Released => Err(self.hold().error(Why::Released).into()),
             why => Err(self.stopped(why).await),
         }
     }
@@ -122,6 +122,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     async fn stopped(&self, why: Why) -> Error {
         let end = EndKeeping::stopped(self.hold().clone(), why);
         let told = drive(self.host(), end).await;
-        told.err().unwrap_or_else(|| self.hold().error(why))
+        told.err().unwrap_or_else(|| self.hold().error(why).into())
     }
 }

@@ -67,6 +67,7 @@ struct Kinds;
 
 mod acquisition;
 mod bridge;
+mod checked;
 mod client;
 mod command;
 mod debounce;

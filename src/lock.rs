@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, unless_gone};
 use crate::error::Error;
@@ -21,7 +22,7 @@ use crate::replicas::Replicas;
 use crate::runtime::{Runtime, Task};
 use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
-use crate::topology::{QuorumOutcome, Topology};
+use crate::topology::Topology;
 use crate::transport::Transport;
 use crate::ttl;
 
@@ -60,8 +61,7 @@ pub struct Lock<T, R> {
     pub(crate) label: String,
     /// Others than the caller depend on what is done under it.
     is_for_others: bool,
-    /// The first invalid option. Every call that would send something fails with it instead.
-    checked: Result<(), Error>,
+    checked: Checked,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
@@ -70,7 +70,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         topology: Topology,
         name: Name,
         kind: Kind,
-        checked: Result<(), Error>,
+        checked: Checked,
     ) -> Self {
         Self {
             topology: topology.for_name(&name),
@@ -146,7 +146,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// A call that belongs to no acquisition.
-    fn ask<O: QuorumOutcome>(&self, call: Call, session: &Session) -> Ask<O> {
+    fn ask(&self, call: Call, session: &Session) -> Ask {
         Ask::new(&self.topology, call.into(), session, TimeLimit::TIMEOUT)
     }
 
@@ -194,8 +194,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::WrongType`] if the key holds something else than a lock of this kind; those of the
     /// bridge.
     pub async fn inspect(&self) -> Result<Inspection, Error> {
-        let outcome = drive(&self.host, self.inspecting()?).await.outcome;
-        outcome.map_err(|error| error.of_lock(Some(self.key())))
+        let inspected = drive(&self.host, self.inspecting()?).await;
+        Ok(inspected.outcome?.inspection()?)
     }
 
     /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
@@ -207,8 +207,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
-        let outcome = drive(&self.host, self.forcing()?).await.outcome;
-        outcome.map_err(|error| error.of_lock(Some(self.key())))
+        let freed = drive(&self.host, self.forcing()?).await;
+        Ok(freed.outcome?.done()?)
     }
 
     pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {
@@ -218,7 +218,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Hold::new(self.claim(token, session)?, terms, None))
     }
 
-    pub(crate) fn inspecting(&self) -> Result<Ask<Inspection>, Error> {
+    pub(crate) fn inspecting(&self) -> Result<Ask, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
         let uptime = uptime(&self.kind, &self.topology, self.lasts());
@@ -251,16 +251,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Lease::new(self.host.clone(), hold, !self.is_for_others)
     }
 
-    pub(crate) fn forcing(&self) -> Result<Ask<bool>, Error> {
+    pub(crate) fn forcing(&self) -> Result<Ask, Error> {
         self.operating(Call::force_release)
     }
 
     /// Forgets the result of work that is executed once.
-    pub(crate) fn forgetting(&self) -> Result<Ask<bool>, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
         self.operating(Call::forget)
     }
 
-    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask<bool>, Error> {
+    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Error> {
         self.check()?;
         let session = Session::random(self.runtime())?;
         Ok(self.ask(call(&self.name, &self.kind, &session), &session))

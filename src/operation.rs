@@ -21,7 +21,6 @@ mod keep;
 mod paced_call;
 mod repeats;
 mod schedule;
-mod several;
 mod throttle;
 mod time_limit;
 mod write;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::checked::Checked;
 use crate::drive::Host;
 use crate::error::Error;
 use crate::name::Name;
@@ -14,8 +15,7 @@ pub(crate) struct Paced<T, R> {
     host: Arc<Host<T, R>>,
     topology: Topology,
     name: Name,
-    /// The first invalid option. Every call that would send something fails with it instead.
-    checked: Result<(), Error>,
+    checked: Checked,
 }
 
 impl<T: Transport, R: Runtime> Paced<T, R> {
@@ -23,7 +23,7 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
         host: Arc<Host<T, R>>,
         topology: &Topology,
         name: Name,
-        checked: Result<(), Error>,
+        checked: Checked,
     ) -> Self {
         Self {
             topology: topology.for_name(&name),
@@ -40,8 +40,7 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let checked = self.checked.clone();
-        checked.map_err(|error| error.of_lock(Some(self.key())))
+        self.checked.of(Some(self.key()))
     }
 
     /// One call, if it may send anything.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
 use crate::error::Error;
-use crate::operation::{Ask, TimeLimit};
+use crate::operation::{Ask, Completed, TimeLimit};
 use crate::runtime::Runtime;
 use crate::script::{self, Call};
 use crate::token::Session;
@@ -24,7 +24,13 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
     tells_each: bool,
 ) -> Result<Vec<Reply>, Error> {
     let reading = reading(&host.runtime, topology, reads, tells_each)?;
-    drive(host, reading).await.outcome
+    replies(drive(host, reading).await)
+}
+
+/// What [`reading`] comes to.
+pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
+    let replies = completed.outcome?.replies()?;
+    Ok(replies.ok_or_else(script::shape)?)
 }
 
 /// The call for [`read`].
@@ -36,7 +42,7 @@ pub(crate) fn reading<R: Runtime>(
     topology: &Topology,
     reads: &[Command],
     tells_each: bool,
-) -> Result<Ask<Vec<Reply>>, Error> {
+) -> Result<Ask, Error> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
         return Err(Error::invalid(

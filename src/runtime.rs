@@ -21,6 +21,9 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Instant(Duration);
 
 impl Instant {
+    /// Before anything has happened.
+    pub(crate) const ORIGIN: Self = Self::from_origin(Duration::ZERO);
+
     /// The instant at `elapsed` after the clock's origin, whatever that origin is.
     pub const fn from_origin(elapsed: Duration) -> Self {
         Self(elapsed)

@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::operation::Pass;
 use crate::paced::Paced;
 use crate::runtime::Runtime;
-use crate::script::Passage;
 use crate::transport::Transport;
 use crate::ttl;
 
@@ -103,10 +102,10 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     /// # Cancel safety
     /// Dropping the future gives the call back in the background, as above.
     pub async fn try_pass(&self) -> Result<ThrottleOutcome, Error> {
-        let passage = drive(self.paced.host(), self.passing()?).await?;
-        Ok(match passage {
-            Passage::Passed => ThrottleOutcome::Passed,
-            Passage::Throttled(retry_after) => ThrottleOutcome::Throttled { retry_after },
+        let closed_for = drive(self.paced.host(), self.passing()?).await?;
+        Ok(match closed_for {
+            None => ThrottleOutcome::Passed,
+            Some(retry_after) => ThrottleOutcome::Throttled { retry_after },
         })
     }
 

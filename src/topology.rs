@@ -15,7 +15,7 @@ use crate::name::Name;
 use crate::runtime::Instant;
 use crate::transport::Response;
 
-pub(crate) use majority::{Count, QuorumOutcome};
+pub(crate) use majority::{Count, judge};
 
 /// The bridges of a client, and how often and for how long they are asked.
 #[derive(Clone)]
@@ -223,7 +223,7 @@ impl Endpoint {
 
 impl Refusals {
     const NONE: Self = Self {
-        ask_at: Instant::from_origin(Duration::ZERO),
+        ask_at: Instant::ORIGIN,
         pause: Duration::from_secs(1),
     };
     const LONGEST: Duration = Duration::from_secs(60);

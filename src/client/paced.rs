@@ -45,7 +45,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Layout::Quorum => Err(Error::invalid(refusal)),
             Layout::Single(_) | Layout::Sharded(_) => Ok(()),
         };
-        let checked = self.check().and(named).and(placed);
+        let checked = self.checked.clone().and(named).and(placed);
         Paced::new(self.host.clone(), &self.topology, name, checked)
     }
 }

@@ -132,7 +132,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let (name, checked) = self.named(name);
         Self {
             topology: self.topology.for_name(&name),
-            checked: self.check().and(checked),
+            checked: self.checked.clone().and(checked),
             ..self.clone()
         }
     }

@@ -93,7 +93,12 @@ impl Error {
     /// The same error with this lock's name. The caller knows the name; the place where it fails
     /// does not.
     pub(crate) fn of_lock(mut self, name: Option<&str>) -> Self {
-        match &mut self {
+        self.set_lock(name);
+        self
+    }
+
+    pub(crate) fn set_lock(&mut self, name: Option<&str>) {
+        match self {
             Self::WrongType { lock, .. } | Self::NotReplicated { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
@@ -110,19 +115,17 @@ impl Error {
             | Self::BadResponse { lock, .. } => *lock = name.map(str::to_owned),
             _ => {}
         }
-        self
     }
 
-    /// The same error of a call that may be made again even if it was executed, or not.
-    pub(crate) fn of_call_that(mut self, can_be_repeated: bool) -> Self {
+    /// Its call may be made again even if it was executed, or not.
+    pub(crate) const fn of_call_that(&mut self, can_be_repeated: bool) {
         if let Self::NotReplicated { can_repeat, .. }
         | Self::Unavailable { can_repeat, .. }
         | Self::TimedOut { can_repeat, .. }
-        | Self::BadResponse { can_repeat, .. } = &mut self
+        | Self::BadResponse { can_repeat, .. } = self
         {
             *can_repeat = can_be_repeated;
         }
-        self
     }
 
     /// Whether the same request may succeed soon: it got lost, or the bridge or Redis is away.
@@ -155,32 +158,13 @@ impl Error {
         }
     }
 
-    /// The error to report if this one is of the last request, and `lost` of one before it. A
-    /// refusal says nothing of earlier requests, except when to come back.
-    pub(crate) fn behind(mut self, lost: Self) -> Self {
-        if !self.is_refusal() {
-            return self;
-        }
-        match &mut self {
-            Self::Unavailable {
-                retry_after: Some(_),
-                may_have_run,
-                ..
-            } => {
-                *may_have_run = true;
-                self
-            }
-            _ => lost,
-        }
-    }
-
-    /// The same error with what it quotes from outside in one line, after `clean`.
-    pub(crate) fn quoting(mut self, clean: impl Fn(&str) -> String) -> Self {
+    /// Has what it quotes from outside in one line, after `clean`.
+    pub(crate) fn quote(&mut self, clean: impl Fn(&str) -> String) {
         let clean = |text: &str| in_one_line(&clean(text));
         if let Self::BadResponse {
             source: Some(TransportError::Interrupted(text)),
             ..
-        } = &mut self
+        } = self
         {
             *text = clean(text);
         }
@@ -191,10 +175,9 @@ impl Error {
         | Self::Unauthorized { message, .. }
         | Self::CommandFailed { message, .. }
         | Self::Refused { message, .. }
-        | Self::Unavailable { message, .. } = &mut self
+        | Self::Unavailable { message, .. } = self
         {
             *message = clean(message);
         }
-        self
     }
 }

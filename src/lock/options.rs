@@ -31,8 +31,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        let checked = self.checked.clone();
-        checked.map_err(|error| error.of_lock(Some(self.key())))
+        self.checked.of(Some(self.key()))
     }
 
     /// Applies `set`. The lock's calls fail with the first error.

@@ -22,10 +22,11 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The result may be forgotten or not.
     pub async fn forget(&self) -> Result<bool, Error> {
-        drive(self.lock.host(), self.forgetting()?).await.outcome
+        let forgotten = drive(self.lock.host(), self.forgetting()?).await;
+        Ok(forgotten.outcome?.done()?)
     }
 
-    pub(crate) fn forgetting(&self) -> Result<Ask<bool>, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
         self.lock.forgetting()
     }
 }

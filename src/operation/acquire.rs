@@ -19,7 +19,7 @@ mod waiting;
 
 use super::{Claim, Cx, Input, Operation};
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use asking::Asking;
 use candidate::Candidate;
 use question::Asked;
@@ -57,7 +57,7 @@ impl Acquire {
         }
     }
 
-    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Grant>, Error>> {
+    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Grant>, Fault>> {
         match &mut self.phase {
             Phase::Asking(asking) => {
                 let asked = asking.on(&mut self.candidate, cx, input)?;
@@ -68,7 +68,7 @@ impl Acquire {
     }
 
     /// Gives back what was asked for, unless the outcome is a lock.
-    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Error>> {
+    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Fault>> {
         Some(match self.next(cx, input)? {
             Ok(Taken::Lock(grant)) => Ok(Taken::Lock(self.candidate.granted(cx, grant))),
             Ok(Taken::Result(kept)) => {
@@ -87,15 +87,15 @@ impl Acquire {
     fn first_answer(
         &mut self,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
-    ) -> Option<Result<Taken<Grant>, Error>> {
+        asked: Result<Asked, Fault>,
+    ) -> Option<Result<Taken<Grant>, Fault>> {
         let last = match asked {
             Ok(Ok(taken)) => return Some(Ok(taken)),
             Ok(Err(found)) => Ok(found),
             Err(error) => Err(error),
         };
         self.candidate.has_asked = true;
-        let may_pass = last.as_ref().err().is_none_or(Error::ends);
+        let may_pass = last.as_ref().err().is_none_or(|error| error.ends());
         let Some(wait) = self.candidate.options.wait.filter(|_| may_pass) else {
             return Some(Err(match last {
                 Ok(found) => self.candidate.held(cx.now, found.contended, None),
@@ -112,9 +112,9 @@ impl Acquire {
 impl Operation for Acquire {
     type Outcome = Result<Granted, Error>;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Granted, Error>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let outcome = self.take(cx, input)?;
-        Some(outcome.and_then(Taken::lock))
+        Some(outcome.and_then(Taken::lock).map_err(Error::from))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
@@ -129,7 +129,7 @@ impl Operation for AcquireOnce {
     type Outcome = Result<Taken<Granted>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        self.0.take(cx, input)
+        Some(self.0.take(cx, input)?.map_err(Error::from))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
@@ -160,14 +160,15 @@ impl Operation for TryAcquire {
         Some(match asked {
             Ok(Ok(taken)) => taken
                 .lock()
-                .map(|grant| Ok(self.candidate.granted(cx, grant))),
+                .map(|grant| Ok(self.candidate.granted(cx, grant)))
+                .map_err(Error::from),
             Ok(Err(found)) => {
                 self.candidate.give_up(cx);
                 Ok(Err(found.contended.replies))
             }
             Err(error) => {
                 self.candidate.give_up(cx);
-                Err(error)
+                Err(error.into())
             }
         })
     }

@@ -13,9 +13,9 @@ use crate::name::Name;
 use crate::redact;
 use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{self, Call, Subject};
+use crate::script::{self, Answer, Call, Subject};
 use crate::token::{Session, Token};
-use crate::topology::{QuorumOutcome, Topology};
+use crate::topology::Topology;
 
 #[derive(Clone)]
 pub(crate) struct Claim {
@@ -65,7 +65,7 @@ impl Claim {
     }
 
     /// What has `call` executed where the lock lives.
-    pub(crate) fn ask<O: QuorumOutcome>(&self, call: Arc<Call>, limit: TimeLimit) -> Ask<O> {
+    pub(crate) fn ask(&self, call: Arc<Call>, limit: TimeLimit) -> Ask {
         Ask::new(&self.topology, call, &self.session, limit)
     }
 
@@ -135,7 +135,7 @@ pub(crate) struct GiveBack {
     claim: Claim,
     call: Arc<Call>,
     limit: TimeLimit,
-    ask: Option<Ask<Option<Vec<Reply>>>>,
+    ask: Option<Ask>,
     /// Of a lease: whether it is news that it is lost.
     lease: Option<bool>,
 }
@@ -163,16 +163,16 @@ impl GiveBack {
         }
     }
 
-    fn tell(&self, cx: &Cx<'_>, settled: &Completed<Option<Vec<Reply>>>) {
+    fn tell(&self, cx: &Cx<'_>, settled: &Completed) {
         let Some(tells_loss) = self.lease else {
             return;
         };
         match settled.outcome {
-            Ok(Some(_)) => {
+            Ok(Answer::Done(_)) => {
                 let asked_at = settled.asked_at;
                 self.claim.observe_release(cx.host(), cx.now, asked_at);
             }
-            Ok(None) if tells_loss => {
+            Ok(Answer::NotDone) if tells_loss => {
                 let held = cx.now.since(self.claim.since);
                 self.claim.observe(cx.host(), EventKind::Lost { held });
             }

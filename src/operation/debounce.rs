@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::{Ask, Cx, Id, Input, Operation, PacedCall};
 use crate::error::Error;
 use crate::runtime::Instant;
-use crate::script::{Arrived, Call, Settled};
+use crate::script::{Answer, Call, shape};
 
 /// More than drifting clocks come to. A host that ends each timer at once must not ask without end.
 const MOST_EARLY: u32 = 10;
@@ -30,9 +30,9 @@ pub(crate) struct Settle {
 }
 
 enum Phase {
-    Arriving(Ask<Arrived>),
+    Arriving(Ask),
     Waiting(Id),
-    Settling(Ask<Settled>),
+    Settling(Ask),
 }
 
 impl Settle {
@@ -42,7 +42,7 @@ impl Settle {
         Self {
             phase: Phase::Arriving(arriving),
             time: Duration::ZERO,
-            until: Instant::from_origin(Duration::ZERO),
+            until: Instant::ORIGIN,
             early: 0,
             call,
         }
@@ -66,12 +66,10 @@ impl Settle {
         self.call.give_up(cx, Call::leave(name, token));
     }
 
-    fn settled(&mut self, cx: &mut Cx<'_>, settled: Settled) -> Option<Result<bool, Error>> {
+    fn settled(&mut self, cx: &mut Cx<'_>, settled: Answer) -> Option<Result<bool, Error>> {
         match settled {
-            Settled::GoesThrough => Some(Ok(true)),
-            Settled::Overtaken => Some(Ok(false)),
-            Settled::Early(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
-            Settled::Early(left) => {
+            Answer::Wait(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
+            Answer::Wait(left) => {
                 self.early += 1;
                 let own = self.until.since(cx.now);
                 // By how much two clocks drift apart.
@@ -83,6 +81,8 @@ impl Settle {
                 }
                 None
             }
+            // It is the last, or another came after it.
+            answer => Some(answer.done().map_err(Error::from)),
         }
     }
 }
@@ -95,16 +95,17 @@ impl Operation for Settle {
             (Phase::Arriving(ask), input) => {
                 let arrived = ask.on(cx, input)?;
                 match arrived.outcome {
-                    Ok(Arrived(time)) => {
+                    Ok(Answer::Wait(time)) => {
                         (self.time, self.until) = (time, cx.now + time);
                         self.wait(cx, time);
                         None
                     }
+                    Ok(_) => Some(Err(shape().into())),
                     Err(error) => {
                         if arrived.earlier_may_run || error.is_outcome_unknown() {
                             self.leave(cx);
                         }
-                        Some(Err(error))
+                        Some(Err(error.into()))
                     }
                 }
             }
@@ -115,7 +116,7 @@ impl Operation for Settle {
             (Phase::Waiting(_), _) => None,
             (Phase::Settling(ask), input) => match ask.on(cx, input)?.outcome {
                 Ok(settled) => self.settled(cx, settled),
-                Err(error) => Some(Err(error)),
+                Err(error) => Some(Err(error.into())),
             },
         }
     }

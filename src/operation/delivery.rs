@@ -16,11 +16,11 @@ use super::repeats::Repeats;
 use super::{Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::bridge::Bridge;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error};
+use crate::error::{BadResponse, Error, Fault};
 use crate::event::EventKind;
 use crate::replicas::Replicas;
 use crate::runtime::Instant;
-use crate::script::{self, AnyOutcome, Call, ScriptReply};
+use crate::script::{self, Answer, Call};
 use crate::token::Session;
 use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
@@ -32,7 +32,6 @@ pub(super) struct Delivery {
     endpoint: usize,
     call: Arc<Call>,
     session: Session,
-    read: Read,
     repeats: Repeats,
     /// Read before its first request left, and before its last.
     begun_at: Instant,
@@ -45,7 +44,7 @@ enum Phase {
     New,
     InFlight(InFlight),
     /// Pauses before it is sent again, after it got lost with this error.
-    Pausing(Id, Error),
+    Pausing(Id, Fault),
     Completed,
 }
 
@@ -60,9 +59,6 @@ struct InFlight {
     deadline: Instant,
 }
 
-/// What an answer comes to, if it belongs to this call.
-pub(super) type Read = fn(&ScriptReply) -> Result<AnyOutcome, Error>;
-
 impl Delivery {
     pub(super) fn new(
         topology: &Topology,
@@ -70,17 +66,14 @@ impl Delivery {
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,
-        read: Read,
     ) -> Self {
-        let origin = Instant::from_origin(Duration::ZERO);
         Self {
             endpoint,
             session: session.clone(),
-            read,
             repeats: Repeats::new(&call, limit, topology.attempts, topology.request_timeout),
             call,
-            begun_at: origin,
-            asked_at: origin,
+            begun_at: Instant::ORIGIN,
+            asked_at: Instant::ORIGIN,
             requests: 0,
             phase: Phase::New,
             topology: topology.clone(),
@@ -95,7 +88,7 @@ impl Delivery {
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed<AnyOutcome>> {
+    fn ask(&mut self, cx: &mut Cx<'_>) -> Option<Completed> {
         self.asked_at = cx.now;
         let limit = self.repeats.limit(cx.now).min(self.request_limit());
         let nonce = self.session.nonce(self.topology.count_request());
@@ -110,7 +103,7 @@ impl Delivery {
         nonce: String,
         names_script: bool,
         limit: Duration,
-    ) -> Option<Completed<AnyOutcome>> {
+    ) -> Option<Completed> {
         self.requests += 1;
         let bridge = self.bridge();
         let (verb, script) = match names_script {
@@ -122,7 +115,7 @@ impl Delivery {
             None => bridge.encode(&words, limit),
             Some(replicas) => match bridge.encode_both([&words, &replicas.wait()], limit) {
                 Ok(post) => post,
-                Err(error) => return self.came_to(cx, Err(error)),
+                Err(error) => return self.came_to(cx, Err(error.into())),
             },
         };
         self.phase = Phase::InFlight(InFlight {
@@ -140,9 +133,9 @@ impl Delivery {
         cx: &mut Cx<'_>,
         asked: InFlight,
         response: Result<Response, TransportError>,
-    ) -> Option<Completed<AnyOutcome>> {
+    ) -> Option<Completed> {
         let reply = response
-            .map_err(|error| unanswered(error, asked.limit))
+            .map_err(|error| unanswered(error, asked.limit).into())
             .and_then(|response| self.read(&response));
         let outcome = match reply {
             Ok((reply, _)) if asked.names_script && script::is_unknown_script(&reply) => {
@@ -152,7 +145,7 @@ impl Delivery {
                 if !left.is_zero() {
                     return self.post(cx, asked.nonce, false, left);
                 }
-                Err(out_of_time())
+                Err(out_of_time().into())
             }
             Ok((reply, waited)) => self.judge(cx.now, reply, waited, &asked.nonce),
             Err(error) => Err(error),
@@ -161,7 +154,7 @@ impl Delivery {
     }
 
     /// The script's reply, and the reply to the wait for replicas behind it.
-    fn read(&self, response: &Response) -> Result<(Reply, Reply), Error> {
+    fn read(&self, response: &Response) -> Result<(Reply, Reply), Fault> {
         self.endpoint().hear(response);
         if self.call.replicas().is_none() {
             return Ok((self.bridge().decode(response)?, Reply::Nil));
@@ -177,26 +170,22 @@ impl Delivery {
         reply: Reply,
         waited: Reply,
         nonce: &str,
-    ) -> Result<AnyOutcome, Error> {
-        let reply = script::verdict(reply, nonce)?.telling_each(self.call.tells_each());
+    ) -> Result<Answer, Fault> {
+        let reply = script::verdict(reply, nonce)?;
         if let Some(replicas) = self.call.replicas().filter(|_| reply.is_yes()) {
             replicas.check(waited)?;
         }
-        let outcome = (self.read)(&reply)?;
+        let answer = Answer::read(&self.call, &reply)?;
         self.repeats.check(reply.is_yes(), now)?;
-        Ok(outcome)
+        Ok(answer)
     }
 
     /// Sends it again after a pause, or is done.
-    fn came_to(
-        &mut self,
-        cx: &mut Cx<'_>,
-        outcome: Result<AnyOutcome, Error>,
-    ) -> Option<Completed<AnyOutcome>> {
-        let outcome = outcome
-            .map_err(|error| self.call.name_in(error))
-            .map_err(|error| error.quoting(|text| self.bridge().quote(&self.call.redact(text))));
-        if let Err(error) = &outcome {
+    fn came_to(&mut self, cx: &mut Cx<'_>, outcome: Result<Answer, Fault>) -> Option<Completed> {
+        let mut outcome = outcome;
+        if let Err(error) = &mut outcome {
+            self.call.name_in(error);
+            error.quote(|text| self.bridge().quote(&self.call.redact(text)));
             let (asked_at, sent) = (self.asked_at, self.requests);
             let pause = (self.repeats).pause(cx.host(), cx.now, asked_at, sent, error);
             if let Some(pause) = pause {
@@ -209,7 +198,7 @@ impl Delivery {
         Some(self.settled(outcome))
     }
 
-    fn settled(&mut self, outcome: Result<AnyOutcome, Error>) -> Completed<AnyOutcome> {
+    fn settled(&mut self, outcome: Result<Answer, Fault>) -> Completed {
         self.phase = Phase::Completed;
         Completed {
             begun_at: self.begun_at,
@@ -239,9 +228,9 @@ impl Delivery {
 }
 
 impl Operation for Delivery {
-    type Outcome = Completed<AnyOutcome>;
+    type Outcome = Completed;
 
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed<AnyOutcome>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed> {
         match (std::mem::replace(&mut self.phase, Phase::Completed), input) {
             (Phase::New, Input::Started) => {
                 self.begun_at = cx.now;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Ask, Claim, Completed, Cx, GiveBack, Grant, Granted, Input, Operation, TimeLimit};
 use crate::command::Reply;
 use crate::error::Error;
-use crate::script::{Call, Guessed};
+use crate::script::{Answer, Call, shape};
 
 /// What it comes to.
 pub(crate) enum RunOrLock {
@@ -21,7 +21,7 @@ pub(crate) enum RunOrLock {
 /// Asks once. No copy of a request that is not told as run runs anything.
 pub(crate) struct RunGuess {
     claim: Claim,
-    ask: Ask<Guessed>,
+    ask: Ask,
 }
 
 impl RunGuess {
@@ -31,14 +31,15 @@ impl RunGuess {
         Self { claim, ask }
     }
 
-    fn outcome(&self, cx: &Cx<'_>, asked: Completed<Guessed>) -> Result<RunOrLock, Error> {
+    fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Error> {
         let (fence, found) = match asked.outcome? {
-            Guessed::Ran { fence, replies } => {
+            Answer::Ran { fence, replies } => {
                 let replies = self.claim.quoted(replies);
                 return Ok(RunOrLock::Ran { fence, replies });
             }
-            Guessed::Held => return Ok(RunOrLock::Held(asked.requests)),
-            Guessed::Granted { fence, found } => (fence, found),
+            Answer::NotDone => return Ok(RunOrLock::Held(asked.requests)),
+            Answer::Granted { fence, replies } => (fence, replies),
+            _ => return Err(shape().into()),
         };
         let deadline = super::deadline(asked.asked_at, self.claim.ttl);
         if deadline <= cx.now {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
@@ -111,7 +111,7 @@ impl Hold {
     /// It is kept, until [`Hold::quit_keeping`].
     pub(crate) fn start_keeping(&self) -> Result<(), Error> {
         let begun = self.state().begin_keeping();
-        begun.map_err(|why| self.error(why))
+        begun.map_err(|why| self.error(why).into())
     }
 
     pub(crate) fn quit_keeping(&self) {
@@ -151,12 +151,12 @@ impl Hold {
     }
 
     /// Why it is not known what became of the last write, if it is not.
-    pub(crate) fn unknown(&self, now: Instant) -> Option<Error> {
+    pub(crate) fn unknown(&self, now: Instant) -> Option<Fault> {
         let unknown = self.state().unknown(now);
         unknown.map(|error| error.of_lock(Some(self.claim.name.shown())))
     }
 
-    pub(crate) fn error(&self, why: Why) -> Error {
+    pub(crate) fn error(&self, why: Why) -> Fault {
         why.about(self.claim.lock())
     }
 
@@ -166,7 +166,7 @@ impl Hold {
     }
 
     /// Begins a write that counts, behind one of the checks.
-    pub(super) fn begin(&self, cx: &Cx<'_>, aim: Aim) -> Result<Writing, Error> {
+    pub(super) fn begin(&self, cx: &Cx<'_>, aim: Aim) -> Result<Writing, Fault> {
         self.check_own(cx.host(), cx.now)?;
         let begun = self.state().begin(aim, cx.now);
         begun.map_err(|why| self.error(why))
@@ -178,8 +178,8 @@ impl Hold {
         &self,
         cx: &Cx<'_>,
         writing: Writing,
-        outcome: Result<Option<Vec<Reply>>, Error>,
-    ) -> Result<Vec<Reply>, Error> {
+        outcome: Result<Option<Vec<Reply>>, Fault>,
+    ) -> Result<Vec<Reply>, Fault> {
         let lost = || self.error(Why::Lost);
         let told = outcome.and_then(|replies| replies.ok_or_else(lost));
         let told = self.state().settle(writing, cx.now, told);
@@ -222,7 +222,7 @@ impl Hold {
     }
 
     /// A renewal found the lock not held: why.
-    pub(super) fn miss(&self, cx: &mut Cx<'_>) -> Error {
+    pub(super) fn miss(&self, cx: &mut Cx<'_>) -> Fault {
         let why = self.state().why_not_held();
         if why == Why::Lost {
             self.lose(cx);
@@ -246,10 +246,10 @@ impl Hold {
     pub(super) fn observe_end(
         &self,
         cx: &Cx<'_>,
-        told: &Result<Vec<Reply>, Error>,
+        told: &Result<Vec<Reply>, Fault>,
         asked_at: Instant,
     ) {
-        match told {
+        match told.as_ref().map_err(|fault| &**fault) {
             Ok(_) | Err(Error::CommandFailed { .. }) => {
                 self.claim.observe_release(cx.host(), cx.now, asked_at);
             }
@@ -265,7 +265,7 @@ impl Hold {
     }
 
     /// Another goes on with its acquisition.
-    pub(super) fn pass_on(&self, host: &dyn Surroundings, now: Instant) -> Error {
+    pub(super) fn pass_on(&self, host: &dyn Surroundings, now: Instant) -> Fault {
         self.end(Why::Lost);
         self.tell_loss(host, now);
         self.error(Why::Lost)

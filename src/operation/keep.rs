@@ -169,9 +169,10 @@ impl Keep {
         }
         match renewed {
             Ok(()) => self.not_before = None,
-            Err(Error::Lost { .. }) => return Some(Why::Lost),
-            Err(Error::Expired { .. }) => return Some(Why::Expired),
             Err(error) => {
+                if let Some(why @ (Why::Lost | Why::Expired)) = Why::of(&error) {
+                    return Some(why);
+                }
                 let deadline = self.hold.deadline();
                 let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(cx.now));
                 self.not_before = Some(cx.now + pause_after(&error, self.hold.ttl(), left));

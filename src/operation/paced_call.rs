@@ -6,7 +6,7 @@ use crate::name::Name;
 use crate::runtime::Surroundings;
 use crate::script::Call;
 use crate::token::{Session, Token};
-use crate::topology::{QuorumOutcome, Topology};
+use crate::topology::Topology;
 
 #[derive(Clone)]
 pub(crate) struct PacedCall {
@@ -34,7 +34,7 @@ impl PacedCall {
         })
     }
 
-    pub(super) fn ask<O: QuorumOutcome>(&self, call: Call) -> Ask<O> {
+    pub(super) fn ask(&self, call: Call) -> Ask {
         Ask::new(
             &self.topology,
             call.into(),
@@ -51,7 +51,7 @@ impl PacedCall {
 
 /// Gives up what may have been executed, or may be yet, and was not told to its caller. Nobody is
 /// left to be told what came of it.
-struct GiveUp(Ask<bool>);
+struct GiveUp(Ask);
 
 impl Operation for GiveUp {
     type Outcome = ();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::TimeLimit;
 use super::backoff::Backoff;
 use super::deadline;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{AnyOutcome, Call, RECEIPT_LIFE};
+use crate::script::{Answer, Call, RECEIPT_LIFE};
 
 /// The requests of one operation.
 pub(super) struct Repeats {
@@ -16,7 +16,7 @@ pub(super) struct Repeats {
     backoff: Backoff,
     /// When the first request left that may have been executed, and how the last such request got
     /// lost.
-    lost: Option<(Instant, Error)>,
+    lost: Option<(Instant, Fault)>,
 }
 
 impl Repeats {
@@ -47,7 +47,7 @@ impl Repeats {
 
     /// Checks an answer that came `now`. That is past [`Repeats::limit`] if the host stood still.
     /// By then the first request may be why the lock was not held.
-    pub(super) fn check(&self, is_yes: bool, now: Instant) -> Result<(), Error> {
+    pub(super) fn check(&self, is_yes: bool, now: Instant) -> Result<(), Fault> {
         match (&self.lost, self.receipt_end()) {
             (Some((_, error)), Some(end)) if end <= now && !is_yes => Err(error.clone()),
             _ => Ok(()),
@@ -68,7 +68,7 @@ impl Repeats {
         now: Instant,
         asked_at: Instant,
         sent: u32,
-        error: &Error,
+        error: &Fault,
     ) -> Option<Duration> {
         if !error.is_passing() {
             return None;
@@ -97,14 +97,11 @@ impl Repeats {
     }
 
     /// The outcome of all requests, from that of the last one.
-    pub(super) fn settle(
-        &mut self,
-        outcome: Result<AnyOutcome, Error>,
-    ) -> Result<AnyOutcome, Error> {
+    pub(super) fn settle(&mut self, outcome: Result<Answer, Fault>) -> Result<Answer, Fault> {
         match (outcome, self.lost.take()) {
             (Err(mut refusal), Some((_, lost))) => {
                 // A key of another type may be what the commands of an earlier request stored.
-                if let Error::WrongType { may_have_run, .. } = &mut refusal {
+                if let Error::WrongType { may_have_run, .. } = &mut *refusal {
                     *may_have_run |= self.leaves_receipt;
                 }
                 Err(refusal.behind(lost))

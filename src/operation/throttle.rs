@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::{Ask, Cx, Input, Operation, PacedCall};
 use crate::error::Error;
-use crate::script::{Call, Passage};
+use crate::script::{Answer, Call, shape};
 
+/// Comes to for how long no other call passes, or `None` if this one did.
 pub(crate) struct Pass {
     call: PacedCall,
-    ask: Ask<Passage>,
+    ask: Ask,
 }
 
 impl Pass {
@@ -24,19 +25,24 @@ impl Pass {
 }
 
 impl Operation for Pass {
-    type Outcome = Result<Passage, Error>;
+    type Outcome = Result<Option<Duration>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.ask.on(cx, input)?;
         let may_pass_yet = match &asked.outcome {
-            Ok(Passage::Passed) => false,
-            Ok(Passage::Throttled(_)) => asked.earlier_may_run,
+            Ok(Answer::Done(_)) => false,
+            Ok(_) => asked.earlier_may_run,
             Err(error) => asked.earlier_may_run || error.is_outcome_unknown(),
         };
         if may_pass_yet {
             self.give_back(cx);
         }
-        Some(asked.outcome)
+        let passed = asked.outcome.and_then(|answer| match answer {
+            Answer::Done(_) => Ok(None),
+            Answer::Wait(left) => Ok(Some(left)),
+            _ => Err(shape()),
+        });
+        Some(passed.map_err(Error::from))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use super::hold::{Aim, Hold, LAST, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
-use crate::error::Error;
-use crate::script::{self, Call, Renewal, Renewed};
+use crate::error::{Error, Fault};
+use crate::script::{self, Answer, Call, Renewal, shape};
 use crate::ttl;
 
 pub(crate) struct Write {
@@ -27,9 +27,9 @@ pub(crate) struct Write {
 enum Phase {
     New(Aimed),
     /// The hold goes on.
-    Renewing(Ask<Option<Renewed>>, Term),
+    Renewing(Ask, Term),
     /// It is over.
-    Ending(Ask<Option<Vec<Reply>>>),
+    Ending(Ask),
     Done,
 }
 
@@ -108,7 +108,7 @@ impl Write {
 
     /// # Errors
     /// Why it may not be sent.
-    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Error> {
+    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Fault> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
         match aimed {
             Aimed::Renew(ttl) => {
@@ -214,8 +214,8 @@ impl Write {
         &mut self,
         cx: &mut Cx<'_>,
         term: Term,
-        settled: Completed<Option<Renewed>>,
-    ) -> Result<Vec<Reply>, Error> {
+        settled: Completed,
+    ) -> Result<Vec<Reply>, Fault> {
         // A repeat gets the answer to the first request that arrived, which was the one that gave
         // the full ttl.
         let renewed_at = match self.writing {
@@ -225,9 +225,9 @@ impl Write {
         let took = cx.now.since(settled.asked_at);
         let hold = &self.hold;
         let told = match settled.outcome {
-            Ok(None) => Err(hold.miss(cx)),
-            Ok(Some(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
-            Ok(Some(renewed)) => {
+            Ok(Answer::NotDone) => Err(hold.miss(cx)),
+            Ok(Answer::Renewed(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
+            Ok(Answer::Renewed(renewed)) => {
                 hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
                 hold.grant(term.renewal);
                 if term.is_downgrade {
@@ -236,8 +236,9 @@ impl Write {
                 hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }
+            Ok(_) => Err(shape()),
             Err(error) => {
-                if let Error::CommandFailed { .. } = error {
+                if let Error::CommandFailed { .. } = *error {
                     hold.renew(None, term.told, term.is_for_once, renewed_at);
                     hold.observe_renewal(cx, took);
                 }
@@ -250,7 +251,7 @@ impl Write {
         }
     }
 
-    fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Error>> {
+    fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Fault>> {
         match &mut self.phase {
             Phase::Renewing(ask, term) => {
                 let (settled, term) = (ask.on(cx, input)?, *term);
@@ -259,7 +260,8 @@ impl Write {
             Phase::Ending(ask) => {
                 let settled = ask.on(cx, input)?;
                 let writing = self.writing.take()?;
-                let told = self.hold.settle(cx, writing, settled.outcome);
+                let told = settled.outcome.and_then(Answer::replies);
+                let told = self.hold.settle(cx, writing, told);
                 self.hold.observe_end(cx, &told, settled.asked_at);
                 Some(told.map(|replies| self.hold.claim.quoted(replies)))
             }
@@ -277,11 +279,12 @@ impl Operation for Write {
                 Ok((phase, writing)) => (self.phase, self.writing) = (phase, writing),
                 Err(error) => {
                     self.phase = Phase::Done;
-                    return Some(Err(error.of_lock(Some(self.hold.claim.name.shown()))));
+                    let lock = self.hold.claim.name.shown();
+                    return Some(Err(error.of_lock(Some(lock)).into()));
                 }
             }
         }
-        self.go_on(cx, input)
+        Some(self.go_on(cx, input)?.map_err(Error::from))
     }
 
     /// Nobody learns the outcome of what was sent.

@@ -10,10 +10,27 @@ use crate::redact;
 use crate::replicas::Replicas;
 use crate::token::Token;
 
+/// What a script is for: how its reply is read, and how several of them count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// Asks for a lock.
+    Acquire,
+    /// Runs commands that were decided by a guess, or asks for the lock.
+    Turn,
+    /// Renews a lease, perhaps with commands.
+    Renew,
+    /// Does something under a lock or about it, or only reads.
+    Act,
+    Inspect,
+    /// Is of a throttle or a debounce.
+    Pace,
+}
+
 /// One run of a script, without the nonce: each request draws its own.
 #[derive(Clone)]
 pub(crate) struct Call {
     script: &'static Script,
+    pub(super) verb: Verb,
     key_count: String,
     pub(super) keys: Vec<String>,
     args: Vec<String>,
@@ -31,14 +48,14 @@ pub(crate) struct Call {
     /// A repeat is answered by a receipt, and runs nothing.
     pub(super) leaves_receipt: bool,
     /// A command that failed is a reply, and not the error of all.
-    tells_each: bool,
+    pub(super) tells_each: bool,
     /// Another such call would do once more what this one may have done.
     pub(super) adds_up: bool,
 }
 
 impl Call {
     pub(crate) fn read(reads: &[Command]) -> Self {
-        Self::new(&READ).commands(reads)
+        Self::new(&READ, Verb::Act).commands(reads)
     }
 
     /// About one call that holds nothing: with where what is of its `name` is stored, its receipt,
@@ -49,7 +66,7 @@ impl Call {
         stored: &str,
         token: &Token,
     ) -> Self {
-        let mut call = Self::new(script).keys([
+        let mut call = Self::new(script, Verb::Pace).keys([
             name.companion(stored),
             name.companion_of("receipt", token.expose()),
         ]);
@@ -59,9 +76,10 @@ impl Call {
         call.args([token.expose().to_owned()])
     }
 
-    pub(super) const fn new(script: &'static Script) -> Self {
+    pub(super) const fn new(script: &'static Script, verb: Verb) -> Self {
         Self {
             script,
+            verb,
             key_count: String::new(),
             keys: Vec::new(),
             args: Vec::new(),
@@ -110,16 +128,16 @@ impl Call {
         self
     }
 
-    pub(crate) const fn tells_each(&self) -> bool {
-        self.tells_each
-    }
-
     pub(crate) const fn replicas(&self) -> Option<&Replicas> {
         self.replicas.as_ref()
     }
 
     pub(crate) const fn leaves_receipt(&self) -> bool {
         self.leaves_receipt
+    }
+
+    pub(crate) const fn verb(&self) -> Verb {
+        self.verb
     }
 
     pub(crate) const fn script(&self) -> &'static Script {
@@ -134,28 +152,29 @@ impl Call {
     /// `EVAL` or `EVALSHA` with everything that belongs to it.
     pub(crate) fn words<'a>(
         &'a self,
-        verb: &'a str,
+        eval: &'a str,
         script: &'a str,
         nonce: &'a str,
     ) -> Vec<&'a str> {
-        let mut words = vec![verb, script, self.key_count.as_str()];
+        let mut words = vec![eval, script, self.key_count.as_str()];
         words.extend(self.keys.iter().map(String::as_str));
         words.push(nonce);
         words.extend(self.args.iter().map(String::as_str));
         words
     }
 
-    /// `error` with what only the call knows: its lock, the name of the command that failed,
+    /// Adds to `error` what only the call knows: its lock, the name of the command that failed,
     /// whether a key of another type may be what its own commands stored, and whether the call may
     /// be made again.
-    pub(crate) fn name_in(&self, mut error: Error) -> Error {
-        if let Error::WrongType { may_have_run, .. } = &mut error {
+    pub(crate) fn name_in(&self, error: &mut Error) {
+        if let Error::WrongType { may_have_run, .. } = error {
             *may_have_run &= self.ends_behind_commands;
         }
-        if let Error::CommandFailed { index, command, .. } = &mut error {
+        if let Error::CommandFailed { index, command, .. } = error {
             *command = self.command_name(*index).unwrap_or_default().to_owned();
         }
-        error.of_call_that(!self.adds_up).of_lock(self.lock())
+        error.of_call_that(!self.adds_up);
+        error.set_lock(self.lock());
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {

@@ -1,12 +1,10 @@
-//! Commands that were decided by what reads are expected to find, and what becomes of them.
+//! Commands that were decided by what reads are expected to find.
 
 use std::time::Duration;
 
-use super::call::{Call, millis};
+use super::call::{Call, Verb, millis};
 use super::lock::Subject;
-use super::outcome::{Outcome, SHAPE, ScriptReply, number};
-use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::command::Command;
 
 /// Commands that were decided by what reads are expected to find.
 pub(crate) struct Guess<'a> {
@@ -35,40 +33,10 @@ impl Call {
             String::new(),
             millis(subject.fence_life),
         ];
-        let call = Self::about(subject.kind.turn()?, subject).args(args);
+        let call = Self::about(subject.kind.turn()?, Verb::Turn, subject).args(args);
         let mut call = call.commands(&[guess.reads, guess.writes].concat());
         call.leaves_receipt = true;
         call.adds_up = !guess.writes.is_empty();
         Some(call.telling_each(true))
-    }
-}
-
-/// What became of commands that were decided by a guess.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Guessed {
-    /// They ran, under this fence. Without commands, this was Redis's time in microseconds.
-    Ran { fence: u64, replies: Vec<Reply> },
-    /// They did not run. The lock was granted, and the reads found that.
-    Granted { fence: u64, found: Vec<Reply> },
-    /// They did not run: another has the lock, or waits for it.
-    Held,
-}
-
-impl Outcome for Guessed {
-    fn read(reply: &ScriptReply) -> Result<Self, Error> {
-        let fence = |of: &Reply| number(of).ok_or(SHAPE);
-        match reply.parts() {
-            (2, [of, results]) => Ok(Self::Ran {
-                fence: fence(of)?,
-                replies: reply.results(results)?,
-            }),
-            (1, [of, found]) => Ok(Self::Granted {
-                fence: fence(of)?,
-                found: reply.results(found)?,
-            }),
-            // A repeat of a request that found it held is a straggler.
-            (0 | -1, []) => Ok(Self::Held),
-            _ => Err(SHAPE),
-        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::outcome::{Outcome, SHAPE, ScriptReply, duration, number};
+use super::reply::{number, shape, text, time_left};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::label;
 use crate::token::Token;
 
@@ -47,22 +47,21 @@ pub struct Holder {
     pub label: Option<String>,
 }
 
-impl Outcome for Inspection {
-    fn read(reply: &ScriptReply) -> Result<Self, Error> {
-        let replies = Vec::<Reply>::read(reply)?;
-        let [holder, count, left, fence, waiters, missing, several @ ..] = replies.as_slice()
-        else {
-            return Err(SHAPE);
+impl Inspection {
+    /// What the reads of an inspection found.
+    pub(super) fn of(found: &[Reply]) -> Result<Self, Fault> {
+        let [holder, count, left, fence, waiters, missing, several @ ..] = found else {
+            return Err(shape());
         };
         let (several, free, is_read) = match several {
             [] => (None, None, false),
             [readers] => (Some(several_in(readers)?), None, true),
             [holders, Reply::Nil] => (Some(several_in(holders)?), None, false),
             [several, free] => {
-                let free = number(free).ok_or(SHAPE)?;
+                let free = number(free)?;
                 (Some(several_in(several)?), Some(free), false)
             }
-            _ => return Err(SHAPE),
+            _ => return Err(shape()),
         };
         // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
         // one; several of them only where their holders are told apart.
@@ -73,8 +72,8 @@ impl Outcome for Inspection {
             Reply::Bytes(token) => Some(Holder {
                 label: label.filter(|_| holder.as_str() == whose),
                 token: foreign(token),
-                count: number(count).ok_or(SHAPE)?,
-                remaining: duration(left.about().ok_or(SHAPE)?),
+                count: number(count)?,
+                remaining: time_left(left)?,
             }),
             _ => None,
         };
@@ -85,8 +84,9 @@ impl Outcome for Inspection {
             free,
             is_read,
             fence: last,
-            waiters: number(waiters).ok_or(SHAPE)?,
+            waiters: number(waiters)?,
             quarantine_remaining: number(missing)
+                .ok()
                 .filter(|ms| *ms > 0)
                 .map(Duration::from_millis),
         })
@@ -98,18 +98,18 @@ fn foreign(token: &[u8]) -> Token {
 }
 
 /// Several holders, each as token, milliseconds left, and label.
-fn several_in(holders: &Reply) -> Result<Vec<Holder>, Error> {
-    let one = |holder: &Reply| {
-        let [Reply::Bytes(token), left, label] = holder.as_array()? else {
-            return None;
+fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
+    let all = holders.as_array().ok_or_else(shape)?.iter();
+    all.map(|holder| {
+        let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
+            return Err(shape());
         };
-        Some(Holder {
+        Ok(Holder {
             token: foreign(token),
             count: 1,
-            remaining: duration(left.about()?),
-            label: label::read(label.as_str()?),
+            remaining: time_left(left)?,
+            label: label::read(text(label)?),
         })
-    };
-    let all = holders.as_array().ok_or(SHAPE)?.iter();
-    all.map(|holder| one(holder).ok_or(SHAPE)).collect()
+    })
+    .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::call::{Call, millis};
+use super::call::{Call, Verb, millis};
 use super::reads::Reads;
 use super::waiter::{Waiter, fairness};
 use crate::command::Command;
@@ -55,7 +55,7 @@ impl Call {
         reads: Reads<'_>,
     ) -> Self {
         let anyway = if reads.in_any_case { "r" } else { "" };
-        Self::about(&subject.kind.scripts().acquire, subject)
+        Self::about(&subject.kind.scripts().acquire, Verb::Acquire, subject)
             .args([
                 millis(ttl),
                 waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
@@ -114,13 +114,13 @@ impl Call {
         write: &Write<'_>,
     ) -> Self {
         let told = if is_told { "told" } else { "" };
-        Self::about(script, subject)
+        Self::about(script, Verb::Renew, subject)
             .write(write)
             .args([millis(ttl), told.to_owned()])
     }
 
     pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
-        let call = Self::about(&subject.kind.scripts().release, subject);
+        let call = Self::about(&subject.kind.scripts().release, Verb::Act, subject);
         let mut call = call.write(write).commands(write.commands);
         call.ends_behind_commands = !write.commands.is_empty();
         call
@@ -128,7 +128,7 @@ impl Call {
 
     pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {
         let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
-        Self::about(&subject.kind.scripts().abandon, subject)
+        Self::about(&subject.kind.scripts().abandon, Verb::Act, subject)
             .args([waiter])
             .commands(&[])
     }
@@ -136,7 +136,7 @@ impl Call {
     /// Makes the next fence at each server higher than `fence`, that of this hold. `None` without a
     /// quorum.
     pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Option<Self> {
-        let call = Self::about(subject.kind.raise()?, subject);
+        let call = Self::about(subject.kind.raise()?, Verb::Act, subject);
         let args = [fence.to_string(), millis(ttl), subject.label.to_owned()];
         Some(call.args(args).commands(&[]))
     }
@@ -148,9 +148,15 @@ impl Call {
         session: &Session,
         uptime: Option<Duration>,
     ) -> Self {
-        Self::of(&kind.scripts().inspect, name, kind, session.as_str())
-            .args([measure(kind, uptime)])
-            .commands(&[])
+        Self::of(
+            &kind.scripts().inspect,
+            Verb::Inspect,
+            name,
+            kind,
+            session.as_str(),
+        )
+        .args([measure(kind, uptime)])
+        .commands(&[])
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
@@ -168,7 +174,7 @@ impl Call {
         kind: &Kind,
         session: &Session,
     ) -> Self {
-        let mut call = Self::of(script, name, kind, session.as_str()).commands(&[]);
+        let mut call = Self::of(script, Verb::Act, name, kind, session.as_str()).commands(&[]);
         call.leaves_receipt = true;
         // It would meet the next holder, or the next result.
         call.adds_up = true;
@@ -177,8 +183,8 @@ impl Call {
 
     /// With the keys of a lock in the order of `keys.lua`, and those of its kind. `id` says whose
     /// receipt and whose entry it is.
-    fn of(script: &'static Script, name: &Name, kind: &Kind, id: &str) -> Self {
-        let mut call = Self::new(script).keys([
+    fn of(script: &'static Script, verb: Verb, name: &Name, kind: &Kind, id: &str) -> Self {
+        let mut call = Self::new(script, verb).keys([
             name.key().to_owned(),
             name.companion_of("receipt", id),
             name.companion_of("gone", id),
@@ -191,9 +197,9 @@ impl Call {
     }
 
     /// With what proves that the lock is the subject's.
-    pub(super) fn about(script: &'static Script, subject: Subject<'_>) -> Self {
+    pub(super) fn about(script: &'static Script, verb: Verb, subject: Subject<'_>) -> Self {
         let token = subject.token.expose();
-        let mut call = Self::of(script, subject.name, subject.kind, token);
+        let mut call = Self::of(script, verb, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
         call.args([subject.kind.holder(subject.token).to_owned()])
     }

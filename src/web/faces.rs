@@ -14,9 +14,8 @@ use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
 use crate::operation::{BeginKeeping, EndKeeping, Granted, Keep, Taken, Why, Write};
-use crate::read::reading;
+use crate::read::{reading, replies};
 use crate::runtime::{Instant, Runtime};
-use crate::script::Passage;
 use crate::throttle::Throttle;
 use crate::token::Token;
 
@@ -29,7 +28,7 @@ impl Client<Sent, Outside> {
         let reading =
             checked.and_then(|()| reading(&place.runtime, self.topology(), reads, tells_each));
         Steps::new(place, reading, |_, settled| {
-            settled.outcome.map(Came::Replies)
+            replies(settled).map(Came::Replies)
         })
     }
 }
@@ -81,14 +80,14 @@ impl Lock<Sent, Outside> {
     /// As [`Lock::inspect`].
     pub fn inspect_steps(&self) -> Steps {
         Steps::new(self.host(), self.inspecting(), |_, settled| {
-            settled.outcome.map(Came::Found)
+            Ok(Came::Found(settled.outcome?.inspection()?))
         })
     }
 
     /// As [`Lock::force_release`].
     pub fn force_release_steps(&self) -> Steps {
         Steps::new(self.host(), self.forcing(), |_, settled| {
-            settled.outcome.map(Came::Flag)
+            Ok(Came::Flag(settled.outcome?.done()?))
         })
     }
 
@@ -117,7 +116,7 @@ impl Once<Sent, Outside> {
     /// As [`Once::forget`].
     pub fn forget_steps(&self) -> Steps {
         Steps::new(self.lock().host(), self.forgetting(), |_, settled| {
-            settled.outcome.map(Came::Flag)
+            Ok(Came::Flag(settled.outcome?.done()?))
         })
     }
 
@@ -135,13 +134,9 @@ impl Once<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self) -> Steps {
-        let passed = |_: &JsHost, passed: Result<_, Error>| {
-            Ok(Came::Time(match passed? {
-                Passage::Passed => None,
-                Passage::Throttled(left) => Some(left),
-            }))
-        };
-        Steps::new(self.paced().host(), self.passing(), passed)
+        Steps::new(self.paced().host(), self.passing(), |_, left| {
+            left.map(Came::Time)
+        })
     }
 }
 

@@ -12,10 +12,11 @@ use super::candidate::Candidate;
 use super::question::{Asked, Question};
 use super::taken::Grant;
 use super::{Cx, Input, Taken};
-use crate::error::Error;
+use crate::error::Fault;
+use crate::operation::Why;
 use crate::operation::backoff::Backoff;
 use crate::operation::{Ask, Completed, Id, Operation, TimeLimit};
-use crate::script::{Call, Reads};
+use crate::script::{Answer, Call, Reads};
 use crate::token::Session;
 use crate::topology::Topology;
 
@@ -34,13 +35,13 @@ enum Step {
     /// Asks the bridge that all contenders for this lock ask first.
     First(Question),
     Vote(Question),
-    Raise(Ask<bool>, Grant),
+    Raise(Ask, Grant),
     /// Pauses after a vote with this outcome.
-    Pause(Id, Result<Asked, Error>),
+    Pause(Id, Result<Asked, Fault>),
     Done,
 }
 
-type Outcome = Option<Result<Asked, Error>>;
+type Outcome = Option<Result<Asked, Fault>>;
 
 impl Asking {
     pub(super) const fn new() -> Self {
@@ -164,7 +165,7 @@ impl Asking {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
+        asked: Result<Asked, Fault>,
     ) -> Outcome {
         if let Err(error) = renew_token(who, cx) {
             return Some(Err(error));
@@ -186,16 +187,15 @@ fn raised(
     who: &mut Candidate,
     cx: &mut Cx<'_>,
     grant: Grant,
-    settled: Completed<bool>,
-) -> Result<Asked, Error> {
+    settled: Completed,
+) -> Result<Asked, Fault> {
     who.requests += settled.requests;
-    let lock = || who.claim.lock();
-    let failed = match settled.outcome {
+    let failed = match settled.outcome.and_then(Answer::done) {
         Ok(true) if grant.deadline > cx.now => {
             return Ok(Ok(Taken::Lock(grant)));
         }
-        Ok(true) => Error::Expired { lock: lock() },
-        Ok(false) => Error::Lost { lock: lock() },
+        Ok(true) => Why::Expired.about(who.claim.lock()),
+        Ok(false) => Why::Lost.about(who.claim.lock()),
         Err(error) => error,
     };
     // A token is raised to one fence. Else this raise, if it comes late, could lower a later one's.
@@ -203,7 +203,7 @@ fn raised(
     Err(failed)
 }
 
-fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Error> {
+fn renew_token(who: &mut Candidate, cx: &mut Cx<'_>) -> Result<(), Fault> {
     who.abandon(cx);
     who.requests += 1;
     let (session, token) = Session::with_token(cx.host())?;

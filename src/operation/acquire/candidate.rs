@@ -8,10 +8,10 @@ use super::taken::Grant;
 use super::{Claim, Cx, Granted};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;
-use crate::error::{Error, UNENDING};
+use crate::error::{Error, Fault, UNENDING};
 use crate::event::EventKind;
 use crate::name::Name;
-use crate::operation::{GiveBack, TimeLimit, check_kind};
+use crate::operation::{GiveBack, TimeLimit, Why, check_kind};
 use crate::runtime::Instant;
 use crate::script::{self, Call, Contended, Reads, Waiter};
 
@@ -93,11 +93,9 @@ impl Candidate {
     }
 
     /// Has the next request read what is to be read by now.
-    pub(super) fn update(&mut self, cx: &mut Cx<'_>) -> Result<(), Error> {
+    pub(super) fn update(&mut self, cx: &mut Cx<'_>) -> Result<(), Fault> {
         if !self.claim.is_own() {
-            return Err(Error::Lost {
-                lock: self.claim.lock(),
-            });
+            return Err(Why::Lost.about(self.claim.lock()));
         }
         if !self.inquires {
             return Ok(());
@@ -118,13 +116,13 @@ impl Candidate {
 
     /// What to say when the wait was in vain, with an estimate of when to come back, or without:
     /// then when the holder's time is up.
-    pub(super) fn held(&self, now: Instant, found: Contended, estimate: Option<Duration>) -> Error {
+    pub(super) fn held(&self, now: Instant, found: Contended, estimate: Option<Duration>) -> Fault {
         let at_expiry = found.remaining.unwrap_or(UNENDING);
         // Of several names the one that is held.
         let name = found.at.and_then(|at| self.claim.name.at(at));
         let quote = |label: String| self.claim.topology.quote(&self.call.redact(&label));
         let name = name.map_or_else(|| self.claim.name.key(), Name::key);
-        Error::Held {
+        Fault::from(Error::Held {
             lock: name.to_owned(),
             is_own: self.waits && self.claim.topology.holds().has(name, now),
             remaining: found.remaining,
@@ -132,7 +130,7 @@ impl Candidate {
             label: found.label.map(quote),
             retry_after: estimate.unwrap_or(at_expiry),
             requests: self.requests.saturating_add(self.needs_cleanup.into()),
-        }
+        })
     }
 
     /// What it may still send, with one kept for leaving the queue, or for giving up what was asked

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use super::candidate::Candidate;
-use super::taken::{Grant, NOTHING_KEPT};
+use super::taken::Grant;
 use super::{Cx, Input, Taken};
-use crate::error::Error;
-use crate::operation::{Ask, Completed, Operation, TimeLimit};
+use crate::error::{Error, Fault};
+use crate::operation::{Ask, Completed, Operation, TimeLimit, Why};
 use crate::runtime::Instant;
-use crate::script::{Acquired, Contended};
+use crate::script::{Answer, Contended, shape};
 use crate::topology::Topology;
 
 /// A request under way, and whether there was something to give back before it.
-pub(super) struct Question(Ask<Acquired>, bool);
+pub(super) struct Question(Ask, bool);
 
 /// The outcome of asking once: what there is to have, or who has it.
 pub(super) type Asked = Result<Taken<Grant>, HeldBy>;
@@ -39,7 +39,7 @@ impl Question {
         who: &mut Candidate,
         cx: &mut Cx<'_>,
         input: Input,
-    ) -> Option<Result<Asked, Error>> {
+    ) -> Option<Result<Asked, Fault>> {
         let Self(ask, needed_cleanup) = self;
         let Completed {
             outcome,
@@ -51,12 +51,10 @@ impl Question {
         who.requests += requests;
         let needed_cleanup_before = *needed_cleanup || earlier_may_run;
         Some(match outcome {
-            Ok(Acquired::Granted { fence, replies }) => {
+            Ok(Answer::Granted { fence, replies }) => {
                 let deadline = crate::operation::deadline(asked_at, who.claim.ttl);
                 match deadline <= cx.now {
-                    true => Err(Error::Expired {
-                        lock: who.claim.lock(),
-                    }),
+                    true => Err(Why::Expired.about(who.claim.lock())),
                     false => Ok(Ok(Taken::Lock(Grant {
                         deadline,
                         fence,
@@ -64,7 +62,7 @@ impl Question {
                     }))),
                 }
             }
-            Ok(Acquired::Held(contended)) => {
+            Ok(Answer::Held(contended)) => {
                 who.needs_cleanup = needed_cleanup_before || who.stands_in_queue();
                 Ok(Err(HeldBy {
                     contended,
@@ -72,28 +70,24 @@ impl Question {
                     round_trip: cx.now.since(asked_at),
                 }))
             }
-            Ok(Acquired::Quarantined(retry_after)) => {
+            Ok(Answer::Quarantined(retry_after)) => {
                 who.needs_cleanup = needed_cleanup_before;
-                Err(Error::Quarantined {
-                    lock: who.claim.lock(),
-                    retry_after,
-                })
+                let lock = who.claim.lock();
+                Err(Error::Quarantined { lock, retry_after }.into())
             }
             // A lock that keeps no result may have been granted.
-            Ok(Acquired::Kept(_)) if !who.claim.kind.keeps_result() => Err(NOTHING_KEPT),
-            Ok(Acquired::Kept(result)) => {
+            Ok(Answer::Kept(_)) if !who.claim.kind.keeps_result() => Err(shape()),
+            Ok(Answer::Kept(result)) => {
                 who.needs_cleanup = needed_cleanup_before;
                 Ok(Ok(Taken::Result(result)))
             }
-            Ok(Acquired::Mismatch) => {
+            Ok(Answer::Mismatch) => {
                 who.needs_cleanup = needed_cleanup_before;
-                Err(Error::FingerprintMismatch {
-                    lock: who.claim.lock(),
-                })
+                let lock = who.claim.lock();
+                Err(Error::FingerprintMismatch { lock }.into())
             }
-            Ok(Acquired::Gone) => Err(Error::Lost {
-                lock: who.claim.lock(),
-            }),
+            Ok(Answer::Gone) => Err(Why::Lost.about(who.claim.lock())),
+            Ok(_) => Err(shape()),
             Err(error) => {
                 who.needs_cleanup = needed_cleanup_before || may_have_run(&error);
                 Err(error)

@@ -1,10 +1,11 @@
 //! What an acquisition comes to.
 
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::event::EventKind;
 use crate::operation::{Claim, Cx, Hold, Terms};
 use crate::runtime::Instant;
+use crate::script::shape;
 
 /// The claim has the lock.
 pub(crate) struct Granted {
@@ -54,13 +55,10 @@ pub(crate) enum Taken<L> {
 }
 
 impl<L> Taken<L> {
-    pub(super) fn lock(self) -> Result<L, Error> {
+    pub(super) fn lock(self) -> Result<L, Fault> {
         match self {
             Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(NOTHING_KEPT),
+            Self::Result(_) => Err(shape()),
         }
     }
 }
-
-/// For a lock without a kept result.
-pub(super) const NOTHING_KEPT: Error = Error::unexpected("a result in place of a lock");

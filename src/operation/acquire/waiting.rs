@@ -22,7 +22,7 @@ use super::question::{Asked, HeldBy};
 use super::subscription::{Subscription, Wakeup};
 use super::taken::Grant;
 use super::{Cx, Input, Taken};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::runtime::Instant;
 use pause::Pause;
@@ -52,9 +52,9 @@ pub(super) struct Waiting {
     /// What the last answer said of the lock.
     found: Option<HeldBy>,
     /// How the last request got lost of which nobody knows what became.
-    unknown: Option<Error>,
+    unknown: Option<Fault>,
     /// What the last request came to.
-    last: Result<(), Error>,
+    last: Result<(), Fault>,
     step: Step,
 }
 
@@ -69,7 +69,7 @@ enum Step {
     Done,
 }
 
-type Outcome = Option<Result<Taken<Grant>, Error>>;
+type Outcome = Option<Result<Taken<Grant>, Fault>>;
 
 impl Waiting {
     pub(super) fn new(who: &mut Candidate, wait: Duration) -> Self {
@@ -126,7 +126,7 @@ impl Waiting {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        last: Result<HeldBy, Error>,
+        last: Result<HeldBy, Fault>,
     ) -> Outcome {
         self.place = self.place.take().or_else(Place::take);
         let may_wait = self.place.is_some();
@@ -210,7 +210,7 @@ impl Waiting {
         &mut self,
         who: &mut Candidate,
         cx: &mut Cx<'_>,
-        asked: Result<Asked, Error>,
+        asked: Result<Asked, Fault>,
         message: Option<String>,
         is_confirmed: bool,
     ) -> Outcome {
@@ -246,7 +246,7 @@ impl Waiting {
         }
     }
 
-    fn failed(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, error: Error) -> Outcome {
+    fn failed(&mut self, who: &mut Candidate, cx: &mut Cx<'_>, error: Fault) -> Outcome {
         match error.ends() {
             true => self.go_on(who, cx, Err(error)),
             false => Some(Err(error)),
@@ -273,9 +273,9 @@ impl Waiting {
 
     /// The error when the wait is over: that of its last request, which failed with this one, or
     /// with the one before.
-    fn in_vain(&mut self, who: &Candidate, cx: &Cx<'_>, failed: Option<Error>) -> Outcome {
+    fn in_vain(&mut self, who: &Candidate, cx: &Cx<'_>, failed: Option<Fault>) -> Outcome {
         let last = std::mem::replace(&mut self.last, Ok(()));
-        Some(Err(match (failed.or_else(|| last.err()), &self.found) {
+        let error = match (failed.or_else(|| last.err()), &self.found) {
             (Some(error), _) => match self.unknown.take() {
                 Some(unknown) => error.behind(unknown),
                 None => error,
@@ -284,7 +284,11 @@ impl Waiting {
                 let estimate = self.schedule.estimate(&found.contended, cx.now);
                 who.held(cx.now, found.contended.clone(), estimate)
             }
-            (None, None) => Error::unexpected("no answer").of_lock(Some(who.claim.name.shown())),
-        }))
+            (None, None) => {
+                let error = Error::unexpected("no answer");
+                error.of_lock(Some(who.claim.name.shown())).into()
+            }
+        };
+        Some(Err(error))
     }
 }

@@ -3,29 +3,29 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Hold, Why};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::{Cx, TimeLimit};
 use crate::runtime::{Instant, Surroundings};
 use crate::script::Renewal;
 
 impl Hold {
     /// For how long a request under it makes sense, or why none does.
-    pub(in crate::operation) fn check_held(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
+    pub(in crate::operation) fn check_held(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         let checked = self.state().check_held();
         checked.map_err(|why| self.refusal(why, cx.now))?;
         self.check_time(cx)
     }
 
     /// As [`Hold::check_held`], for a commit.
-    pub(in crate::operation) fn check_last_write(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
+    pub(in crate::operation) fn check_last_write(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         self.check_last(cx.now)?;
         self.check_time(cx)
     }
 
     /// As [`Hold::check_held`], for a writer that is to read.
-    pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
+    pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         if self.claim.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
-            return Err(self.no_writer());
+            return Err(self.no_writer().into());
         }
         let until = self.check_held(cx)?;
         // Who would go on with its acquisition would go on as the writer.
@@ -38,13 +38,13 @@ impl Hold {
         Error::invalid(what)
     }
 
-    pub(in crate::operation) fn check_last(&self, now: Instant) -> Result<(), Error> {
+    pub(in crate::operation) fn check_last(&self, now: Instant) -> Result<(), Fault> {
         let checked = self.state().check_last();
         checked.map_err(|why| self.refusal(why, now))
     }
 
     /// Past the deadline it is over, whoever gives it back at the moment.
-    fn refusal(&self, why: Why, now: Instant) -> Error {
+    fn refusal(&self, why: Why, now: Instant) -> Fault {
         self.error(match why {
             Why::Busy if self.is_past(now) => Why::Expired,
             _ => why,
@@ -55,7 +55,7 @@ impl Hold {
         self.deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    fn check_time(&self, cx: &Cx<'_>) -> Result<TimeLimit, Error> {
+    fn check_time(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         let state = self.state();
         match state.deadline() {
             Some(deadline) if deadline <= cx.now => {
@@ -88,7 +88,7 @@ impl Hold {
     }
 
     /// It is past its deadline.
-    pub(in crate::operation) fn expire(&self, cx: &Cx<'_>) -> Error {
+    pub(in crate::operation) fn expire(&self, cx: &Cx<'_>) -> Fault {
         self.tell_loss(cx.host(), cx.now);
         self.error(Why::Expired)
     }
@@ -97,7 +97,7 @@ impl Hold {
     ///
     /// # Errors
     /// [`Error::Lost`] if somebody has.
-    pub(super) fn check_own(&self, host: &dyn Surroundings, now: Instant) -> Result<(), Error> {
+    pub(super) fn check_own(&self, host: &dyn Surroundings, now: Instant) -> Result<(), Fault> {
         match self.claim.use_up() {
             true => Ok(()),
             false => Err(self.pass_on(host, now)),

@@ -4,7 +4,7 @@ mod writing;
 
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::runtime::Instant;
 use crate::script::Renewal;
 
@@ -16,7 +16,7 @@ enum Phase {
     /// A release or a commit is under way.
     Ending,
     /// A release or a commit was sent, and its outcome is unknown for this reason.
-    Unsettled(Error),
+    Unsettled(Fault),
     /// It is over for good.
     Ended(Why),
 }
@@ -32,14 +32,26 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    pub(crate) const fn about(self, lock: String) -> Error {
-        match self {
+    /// That of an error which is about the lease.
+    pub(in crate::operation) const fn of(error: &Error) -> Option<Self> {
+        match error {
+            Error::Busy { .. } => Some(Self::Busy),
+            Error::Released { .. } => Some(Self::Released),
+            Error::Lost { .. } => Some(Self::Lost),
+            Error::Expired { .. } => Some(Self::Expired),
+            Error::MaxHoldExceeded { .. } => Some(Self::MaxHoldExceeded),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn about(self, lock: String) -> Fault {
+        Fault::from(match self {
             Self::Busy => Error::Busy { lock },
             Self::Released => Error::Released { lock },
             Self::Lost => Error::Lost { lock },
             Self::Expired => Error::Expired { lock },
             Self::MaxHoldExceeded => Error::MaxHoldExceeded { lock },
-        }
+        })
     }
 }
 
@@ -57,7 +69,7 @@ pub(super) struct State {
     /// at a time.
     writing: Option<Instant>,
     /// Why it is unknown whether the last commands were executed.
-    doubt: Option<Error>,
+    doubt: Option<Fault>,
     /// When the first release or commit of unknown outcome was sent.
     unsettled_since: Option<Instant>,
     /// Observers were told that it is over.
@@ -177,7 +189,7 @@ impl State {
     }
 
     /// Why the outcome of a release or a commit is unknown, if it is.
-    pub(super) const fn unsettled(&self) -> Option<&Error> {
+    pub(super) const fn unsettled(&self) -> Option<&Fault> {
         match &self.phase {
             Phase::Unsettled(error) => Some(error),
             _ => None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::hold::{Hold, Why};
 use super::super::write::Write;
 use super::super::{Cx, Id, Input, Operation, drift};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 
 /// Gives back a hold that was kept. The outcome is what its keeper is told.
 pub(crate) struct EndKeeping {
@@ -13,7 +13,7 @@ pub(crate) struct EndKeeping {
     /// Why the work was stopped, unless it ended.
     stopped: Option<Why>,
     /// Why the outcome of its last write was unknown, if it was.
-    unknown: Option<Error>,
+    unknown: Option<Fault>,
     /// For a hold past its deadline.
     expiry: Option<Expiry>,
     release: Option<Write>,
@@ -65,40 +65,29 @@ impl EndKeeping {
         self.release = Some(Write::release(hold.clone()));
     }
 
-    /// What the release of a hold past its deadline means; `None` if there is no answer.
-    fn expired(
-        &self,
-        cx: &Cx<'_>,
-        expiry: &Expiry,
-        told: Option<Result<(), Error>>,
-    ) -> Result<(), Error> {
-        match told {
-            Some(told @ (Ok(()) | Err(Error::Lost { .. } | Error::Released { .. }))) => told,
-            _ => {
+    /// What the keeper is told, after the release came to this; `None` if there is no answer.
+    fn told(&mut self, cx: &Cx<'_>, released: Option<Result<(), Error>>) -> Result<(), Error> {
+        let unknown = self.unknown.take();
+        let found = released.and_then(|released| match released {
+            Ok(()) => Some(Why::Released),
+            Err(error) => Why::of(&error),
+        });
+        let lost = match (self.expiry.take(), found) {
+            (_, Some(Why::Lost)) => Some(Why::Lost),
+            // The work was done under the lock.
+            (None, _) | (Some(_), Some(Why::Released)) => None,
+            (Some(expiry), _) => {
                 if expiry.was_held {
                     self.hold.tell_loss(cx.host(), cx.now);
                 }
                 self.hold.end(Why::Expired);
-                Err(self.hold.error(Why::Expired))
+                Some(Why::Expired)
             }
-        }
-    }
-
-    fn told(&mut self, cx: &Cx<'_>, released: Option<Result<(), Error>>) -> Result<(), Error> {
-        let unknown = self.unknown.take();
-        let expired =
-            (self.expiry.take()).map(|expiry| self.expired(cx, &expiry, released.clone()));
-        if let Some(why) = self.stopped {
-            // Nobody is left to learn the outcome of a write.
-            return Err(unknown.unwrap_or_else(|| self.hold.error(why)));
-        }
-        match (expired, released) {
-            (Some(Ok(()) | Err(Error::Released { .. })), _) => Ok(()),
-            (Some(Err(why)), _) | (None, Some(Err(why @ Error::Lost { .. }))) => {
-                Err(unknown.unwrap_or(why))
-            }
-            // In any case the work was done under the lock.
-            (None, _) => Ok(()),
+        };
+        // Once it was stopped, nobody is left to learn the outcome of a write.
+        match self.stopped.or(lost) {
+            Some(why) => Err(unknown.unwrap_or_else(|| self.hold.error(why)).into()),
+            None => Ok(()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Phase, State, Why};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::deadline;
 use crate::runtime::Instant;
 use crate::script::RECEIPT_LIFE;
@@ -49,9 +49,10 @@ impl State {
         &mut self,
         writing: Writing,
         now: Instant,
-        told: Result<Vec<Reply>, Error>,
-    ) -> Result<Vec<Reply>, Error> {
+        told: Result<Vec<Reply>, Fault>,
+    ) -> Result<Vec<Reply>, Fault> {
         self.writing = None;
+        let is_lost = |error: &Fault| Why::of(error) == Some(Why::Lost);
         match (&told, writing.before) {
             (Err(error), _) if error.is_outcome_unknown() => {
                 self.leave_open(writing.aim, error, writing.begun_at);
@@ -60,7 +61,7 @@ impl State {
             (Err(error), None) if !is_of_script(error) => {}
             (Err(error), Some(before)) if !is_of_script(error) => self.leave_ending(before),
             // An earlier one may have released it.
-            (Err(Error::Lost { .. }), Some(Phase::Unsettled(earlier))) => {
+            (Err(error), Some(Phase::Unsettled(earlier))) if is_lost(error) => {
                 self.leave_ending(Phase::Ended(Why::Released));
                 self.was_told_lost = true;
                 let had_receipt = self.has_receipt(now);
@@ -74,7 +75,7 @@ impl State {
             (told, before) => {
                 self.doubt = None;
                 let why = match told {
-                    Err(Error::Lost { .. }) => Why::Lost,
+                    Err(error) if is_lost(error) => Why::Lost,
                     _ => Why::Released,
                 };
                 if before.is_some() {
@@ -94,12 +95,12 @@ impl State {
     ) {
         self.writing = None;
         let took = now.since(writing.begun_at);
-        let unknown = Error::timed_out(took).of_lock(Some(lock));
+        let unknown = Fault::from(Error::timed_out(took).of_lock(Some(lock)));
         self.leave_open(writing.aim, &unknown, writing.begun_at);
     }
 
     /// The outcome of a write is unknown.
-    fn leave_open(&mut self, aim: Aim, why: &Error, begun_at: Instant) {
+    fn leave_open(&mut self, aim: Aim, why: &Fault, begun_at: Instant) {
         if aim.has_commands {
             self.doubt = Some(why.clone());
         }
@@ -123,9 +124,9 @@ impl State {
     }
 
     /// Why the outcome of the last write is unknown, if it is.
-    pub(in crate::operation::hold) fn unknown(&self, now: Instant) -> Option<Error> {
+    pub(in crate::operation::hold) fn unknown(&self, now: Instant) -> Option<Fault> {
         match (&self.phase, self.writing) {
-            (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at))),
+            (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at)).into()),
             (Phase::Unsettled(error), None) => Some(error.clone()),
             _ => self.doubt.clone(),
         }

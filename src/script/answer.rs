@@ -1,0 +1,194 @@
+//! What each script replies, as one value: read once, whichever script it was.
+
+use std::time::Duration;
+
+use super::call::{Call, Verb};
+use super::inspection::Inspection;
+use super::paced::LONGEST_DEBOUNCE;
+use super::reply::{
+    ScriptReply, each_of, millis_of, number, results_in, results_of, shape, text, time_left,
+};
+use crate::command::Reply;
+use crate::error::{Error, Fault};
+use crate::label;
+
+/// What a script replied.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The lock is granted under this fence, and the reads found that.
+    Granted {
+        fence: u64,
+        replies: Vec<Reply>,
+    },
+    /// The commands of a guess ran, under this fence. Without commands, this was Redis's time in
+    /// microseconds.
+    Ran {
+        fence: u64,
+        replies: Vec<Reply>,
+    },
+    /// Another has the lock, or it is kept for a waiter.
+    Held(Contended),
+    /// This server has no say yet, for so long.
+    Quarantined(Duration),
+    /// It was executed before, and this is what is kept of it.
+    Kept(String),
+    /// Something else was executed under the same key, or is being.
+    Mismatch,
+    /// The token had ended before; only a straggler gets to hear this.
+    Gone,
+    Renewed(Renewed),
+    /// It is done, and the commands replied this.
+    Done(Vec<Reply>),
+    /// It is not: the lock is not the caller's; nothing was there; another call came in between.
+    NotDone,
+    /// Not before so long.
+    Wait(Duration),
+    Inspected(Box<Inspection>),
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Contended {
+    /// The time that the holder has left, or the waiter that it is kept for; `None` without end.
+    pub(crate) remaining: Option<Duration>,
+    /// How many wait before this one.
+    pub(crate) ahead: u64,
+    /// Redis's clock when it said so, in microseconds; the last fence, if the clock is behind that.
+    pub(crate) redis_us: u64,
+    /// What the holder lets others know of itself.
+    pub(crate) label: Option<String>,
+    /// What the reads found, if they were asked for in any case.
+    pub(crate) replies: Vec<Reply>,
+    /// Of several names that are locked at once: the place of the one that is held, from 1.
+    pub(crate) at: Option<usize>,
+    /// For how long another of them is kept free for this waiter. It should ask again then.
+    pub(crate) kept: Option<Duration>,
+}
+
+/// What a lease has after a renewal.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Renewed {
+    /// 0 where Redis does not know it any more.
+    pub(crate) fence: u64,
+    /// From when its request was executed, at least.
+    pub(crate) ttl: Duration,
+    pub(crate) replies: Vec<Reply>,
+}
+
+impl Answer {
+    /// What `reply` says to `call`.
+    ///
+    /// # Errors
+    /// It says nothing of the kind, or one of the call's commands failed.
+    pub(crate) fn read(call: &Call, reply: &ScriptReply) -> Result<Self, Fault> {
+        use Verb::{Acquire, Act, Inspect, Pace, Renew, Turn};
+        let results = |results| match call.tells_each {
+            true => each_of(results),
+            false => results_of(results),
+        };
+        Ok(match (call.verb, reply.verdict, reply.rest.as_slice()) {
+            (Acquire | Turn, 1, [fence, found]) => Self::Granted {
+                fence: number(fence)?,
+                replies: results(found)?,
+            },
+            (Acquire, 0, held) => Self::Held(contended(held)?),
+            (Acquire, 2, [kept]) => Self::Kept(kept_of(kept)?),
+            (Acquire, -1, []) => Self::Gone,
+            (Acquire, -2, [left]) => Self::Quarantined(millis_of(left)?),
+            (Acquire, -3, []) => Self::Mismatch,
+            (Turn, 2, [fence, replies]) => Self::Ran {
+                fence: number(fence)?,
+                replies: results(replies)?,
+            },
+            // A repeat of a request that found it held is a straggler.
+            (Turn, -1, []) | (Turn | Renew | Act | Pace, 0, []) => Self::NotDone,
+            (Renew, 1, [renewed]) => Self::Renewed(renewed_of(text(renewed)?)?),
+            (Renew | Act, -1, []) => return Err(Error::refused(REPLACED.into(), true).into()),
+            (Act | Pace, 1, []) => Self::Done(Vec::new()),
+            (Act, 1, [replies]) => Self::Done(results(replies)?),
+            // Somebody holds the lock who must not be disturbed.
+            (Act, 2, [left, label]) => return Err(held(left, label)?.into()),
+            (Inspect, 1, [found]) => Self::Inspected(Inspection::of(&results(found)?)?.into()),
+            (Pace, 0 | 2, [left]) => Self::Wait(millis_of(left)?),
+            (Pace, 1, [wait]) => match millis_of(wait)? {
+                wait if wait <= LONGEST_DEBOUNCE => Self::Wait(wait),
+                _ => return Err(shape()),
+            },
+            (Pace, -1, []) => return Err(Error::refused(FORGOTTEN.into(), true).into()),
+            _ => return Err(shape()),
+        })
+    }
+
+    /// The replies of the commands, or `None` if it is not done.
+    pub(crate) fn replies(self) -> Result<Option<Vec<Reply>>, Fault> {
+        match self {
+            Self::Done(replies) => Ok(Some(replies)),
+            Self::NotDone => Ok(None),
+            _ => Err(shape()),
+        }
+    }
+
+    /// Whether it is done.
+    pub(crate) fn done(self) -> Result<bool, Fault> {
+        Ok(self.replies()?.is_some())
+    }
+
+    pub(crate) fn inspection(self) -> Result<Inspection, Fault> {
+        match self {
+            Self::Inspected(found) => Ok(*found),
+            _ => Err(shape()),
+        }
+    }
+}
+
+/// For a repeat of a write that was executed, and whose receipt was replaced by another handler's
+/// write. Asking again would not find it.
+const REPLACED: &str = "another handler wrote with the same token before this write was answered";
+
+/// Asking again would not find it.
+const FORGOTTEN: &str = "Redis knows nothing of this call any more: it asked more than a minute too late, or Redis lost its data";
+
+fn contended(held: &[Reply]) -> Result<Contended, Fault> {
+    let [left, ahead, time, label, more @ ..] = held else {
+        return Err(shape());
+    };
+    let number_at = |at| more.get(at).map(number).transpose();
+    let (at, kept) = (number_at(1)?, number_at(2)?);
+    Ok(Contended {
+        remaining: time_left(left)?,
+        ahead: number(ahead)?,
+        redis_us: number(time)?,
+        label: label::read(text(label)?),
+        replies: more.first().map_or_else(|| Ok(Vec::new()), results_of)?,
+        at: at.and_then(|at| at.try_into().ok()),
+        kept: kept.map(Duration::from_millis),
+    })
+}
+
+fn held(left: &Reply, label: &Reply) -> Result<Error, Fault> {
+    let left = time_left(left)?;
+    Ok(Error::held(left, label::read(text(label)?)))
+}
+
+/// The text that is kept.
+fn kept_of(reply: &Reply) -> Result<String, Fault> {
+    let kept = results_of(reply)?;
+    let [kept] = kept.as_slice() else {
+        return Err(shape());
+    };
+    text(kept).map(str::to_owned)
+}
+
+/// `<fence> <ttl> <replies>`.
+fn renewed_of(text: &str) -> Result<Renewed, Fault> {
+    let mut words = text.splitn(3, ' ');
+    let mut number = || words.next()?.parse().ok();
+    let (Some(fence), Some(ms)) = (number(), number()) else {
+        return Err(shape());
+    };
+    Ok(Renewed {
+        fence,
+        ttl: Duration::from_millis(ms),
+        replies: results_in(words.next().unwrap_or_default())?,
+    })
+}
