@@ -10,8 +10,8 @@ impl Checked {
     /// Nothing was given yet.
     pub(crate) const VALID: Self = Self(None);
 
-    pub(crate) fn and(self, option: Result<(), Error>) -> Self {
-        Self(self.0.or_else(|| Some(option.err()?.into())))
+    pub(crate) fn and(self, option: Result<(), Fault>) -> Self {
+        Self(self.0.or_else(|| option.err()))
     }
 
     /// What is invalid of `lock`, or of what is not about a lock.

@@ -11,7 +11,7 @@ use crate::bridge::Bridge;
 use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::name::Name;
@@ -80,12 +80,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// `made` is whether the lock can be of such a kind: whether its owner or its permits are
     /// valid.
-    fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
+    fn lock_of(&self, name: &str, kind: Kind, made: Result<(), Fault>) -> Lock<T, R> {
         let (name, checked) = self.named(name);
         self.lock_named(name, kind, made.and(checked))
     }
 
-    fn lock_named(&self, name: Name, kind: Kind, made: Result<(), Error>) -> Lock<T, R> {
+    fn lock_named(&self, name: Name, kind: Kind, made: Result<(), Fault>) -> Lock<T, R> {
         let (kind, placed) = match self.topology.layout {
             Layout::Quorum => kind.of_majority(),
             Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
@@ -96,7 +96,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// The name of a lock, and whether it is valid.
-    fn named(&self, name: &str) -> (Name, Result<(), Error>) {
+    fn named(&self, name: &str) -> (Name, Result<(), Fault>) {
         match Name::new(&self.prefix, name) {
             Ok(name) => (name, Ok(())),
             Err(error) => (Name::refused(&self.prefix, name), Err(error)),
@@ -120,7 +120,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
         let is_owner = (1..=MAX_OWNER).contains(&owner.len());
         let what = || {
-            Error::invalid(format!(
+            Fault::invalid(format!(
                 "an owner has 1 to {MAX_OWNER} bytes, and this one {}",
                 owner.len()
             ))
@@ -149,7 +149,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
     /// is invalid. It also does if `permits` is 0, or if this is a [quorum](Client::quorum).
     pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
-        let what = || Error::invalid("a semaphore has 1 permit or more, not 0");
+        let what = || Fault::invalid("a semaphore has 1 permit or more, not 0");
         let checked = (permits > 0).then_some(()).ok_or_else(what);
         self.lock_of(name, Kind::semaphore(permits), checked)
     }

@@ -23,7 +23,7 @@ mod throttle;
 use std::ptr;
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::Fault;
 use crate::name::Name;
 use crate::token::{Session, Token};
 use row::{Row, Waking};
@@ -105,7 +105,7 @@ impl Kind {
     }
 
     /// What it is at each server of a quorum: the quorum's mutex, or refused.
-    pub(crate) fn of_majority(self) -> (Self, Result<(), Error>) {
+    pub(crate) fn of_majority(self) -> (Self, Result<(), Fault>) {
         let checked = refuse(self.row.refusals.majority);
         let row = if checked.is_ok() {
             &quorum::ROW
@@ -116,31 +116,31 @@ impl Kind {
     }
 
     /// Lets the lock feed a list when it becomes free.
-    pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Error> {
+    pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Fault> {
         refuse(self.row.refusals.signal_list)?;
         self.signal_list = Some(list);
         Ok(())
     }
 
-    pub(crate) fn check_fair(&self) -> Result<(), Error> {
+    pub(crate) fn check_fair(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.fair)
     }
 
-    pub(crate) fn check_label(&self) -> Result<(), Error> {
+    pub(crate) fn check_label(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.label)
     }
 
-    pub(crate) fn check_replicas(&self) -> Result<(), Error> {
+    pub(crate) fn check_replicas(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.replicas)
     }
 
     /// Whether one turn ends before the next begins.
-    pub(crate) fn check_turns(&self) -> Result<(), Error> {
+    pub(crate) fn check_turns(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.turns)
     }
 
     /// Whether commands may run with the lock's operations.
-    pub(crate) fn check_commands(&self) -> Result<(), Error> {
+    pub(crate) fn check_commands(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.commands)
     }
 
@@ -232,8 +232,8 @@ impl Kind {
     }
 }
 
-fn refuse(why: Option<&'static str>) -> Result<(), Error> {
-    why.map_or(Ok(()), |why| Err(Error::invalid(why)))
+fn refuse(why: Option<&'static str>) -> Result<(), Fault> {
+    why.map_or(Ok(()), |why| Err(Fault::invalid(why)))
 }
 
 /// Bridges separate the parts of an event by commas and line ends, so a channel must have none.

@@ -1,6 +1,6 @@
 //! What a holder lets others know of itself.
 
-use crate::error::Error;
+use crate::error::Fault;
 use crate::percent;
 use crate::resp;
 
@@ -10,9 +10,9 @@ const MAX_BYTES: usize = 128;
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.
-pub(crate) fn stored(label: &str) -> Result<String, Error> {
+pub(crate) fn stored(label: &str) -> Result<String, Fault> {
     if label.len() > MAX_BYTES {
-        return Err(Error::invalid(format!(
+        return Err(Fault::invalid(format!(
             "a label has up to {MAX_BYTES} bytes, and this one {}",
             label.len()
         )));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, drive_in_background};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::{Hold, Why, Write};
 use crate::runtime::{Runtime, Task};
 use crate::select::{Either, select};
@@ -233,7 +233,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Whether `commands` can be sent at all.
-    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
+    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
         self.hold.claim.check_writes(commands)
     }
 

@@ -110,7 +110,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub(crate) fn check_turns(&self) -> Result<(), Error> {
         self.check()?;
         let checked = self.kind.check_turns();
-        checked.map_err(|error| error.of_lock(Some(self.key())))
+        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
     }
 
     pub(crate) const fn waits_for_replicas(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::Fault;
 
 const MAX_BYTES: usize = 512;
 
@@ -33,32 +33,32 @@ impl Name {
     /// No companion of a name is another name, or a companion of another name. A key all in braces
     /// is refused, since it would be the stem of the name between them. So stems differ. A stem
     /// with a suffix behind it is refused as a key too.
-    pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Error> {
+    pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Fault> {
         if name.is_empty() {
-            return Err(Error::invalid("the name is empty; is its variable set?"));
+            return Err(Fault::invalid("the name is empty; is its variable set?"));
         }
         let key = [prefix, name].concat();
         if key.len() > MAX_BYTES {
             let bytes = key.len();
-            return Err(Error::invalid(format!(
+            return Err(Fault::invalid(format!(
                 "the name has {bytes} bytes with its prefix, and may have {MAX_BYTES}; take a digest of what is longer"
             )));
         }
         if is_companion(&key) {
-            return Err(Error::invalid(
+            return Err(Fault::invalid(
                 "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
             ));
         }
         let tag = hash_tag(&key);
         if tag.is_some_and(|tag| key == ["{", tag, "}"].concat()) {
-            return Err(Error::invalid(
+            return Err(Fault::invalid(
                 "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same",
             ));
         }
         let stem = if tag.is_some() {
             key.clone()
         } else if key.contains('}') {
-            return Err(Error::invalid(
+            return Err(Fault::invalid(
                 "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out",
             ));
         } else {

@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::command::Command;
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::operation::{AcquireOnce, Taken};
@@ -75,7 +75,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         }
     }
 
-    fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
+    fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Self {
         let checked = set(&mut self);
         self.lock = self.lock.with(|_| checked);
         self
@@ -102,7 +102,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
             if !(1..=MAX_FINGERPRINT).contains(&fingerprint.len()) {
-                return Err(Error::invalid(format!(
+                return Err(Fault::invalid(format!(
                     "a fingerprint has 1 to {MAX_FINGERPRINT} bytes, and this one {}; take a digest of what is longer",
                     fingerprint.len()
                 )));
@@ -117,7 +117,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.with(|once| {
             if !(1..=MAX_BYTES).contains(&bytes) {
-                return Err(Error::invalid(format!(
+                return Err(Fault::invalid(format!(
                     "a result may have 1 to {MAX_BYTES} bytes, and the bound given is {bytes}"
                 )));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::checked::Checked;
 use crate::drive::Host;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::name::Name;
 use crate::operation::PacedCall;
 use crate::runtime::Runtime;
@@ -34,7 +34,7 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
     }
 
     /// The same, with an option that is `checked`.
-    pub(crate) fn with(mut self, checked: Result<(), Error>) -> Self {
+    pub(crate) fn with(mut self, checked: Result<(), Fault>) -> Self {
         self.checked = self.checked.and(checked);
         self
     }

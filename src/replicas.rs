@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::ttl;
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -18,10 +18,10 @@ pub(crate) struct Replicas {
 }
 
 impl Replicas {
-    pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Error> {
+    pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Fault> {
         // Redis takes 0 for "for ever".
         if count == 0 || !ttl::is_valid(within, ttl::SHORTEST..=LONGEST) {
-            return Err(Error::invalid(format!(
+            return Err(Fault::invalid(format!(
                 "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {count} within {}",
                 ttl::shown(within)
             )));

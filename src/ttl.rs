@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::Fault;
 
 pub(crate) const DEFAULT: Duration = Duration::from_secs(10);
 /// With a ttl of 3 ms, the drift of 2 ms and 1 % leaves no whole millisecond to hold the lock.
@@ -24,11 +24,11 @@ pub(crate) fn shown(time: Duration) -> String {
 
 /// # Errors
 /// [`Error::InvalidArgument`] if it is not a valid ttl.
-pub(crate) fn check(ttl: Duration) -> Result<(), Error> {
+pub(crate) fn check(ttl: Duration) -> Result<(), Fault> {
     if is_valid(ttl, MIN..=MAX) {
         return Ok(());
     }
-    Err(Error::invalid(format!(
+    Err(Fault::invalid(format!(
         "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {}",
         shown(ttl)
     )))
@@ -42,12 +42,12 @@ pub(crate) fn check_range(
     what: &str,
     range: RangeInclusive<Duration>,
     time: Duration,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     if is_valid(time, range) {
         return Ok(());
     }
     let given = shown(time);
-    Err(Error::invalid(format!(
+    Err(Fault::invalid(format!(
         "{what}, in whole milliseconds, not {given}"
     )))
 }

@@ -3,7 +3,7 @@
 //! It is not a URL parser, which would triple the size of the wasm. It accepts only what means the
 //! same to every URL parser, and refuses everything else.
 
-use crate::error::Error;
+use crate::error::Fault;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainHttp {
@@ -18,9 +18,9 @@ const OF_REDIS: &str = "is that of Redis itself, which the bridge uses; give tha
 const PLAIN: &str = "is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP";
 
 /// The address without trailing slashes.
-pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Error> {
+pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Fault> {
     let url = url.trim();
-    let refuse = |why: &str| Err(Error::invalid(format!("the bridge's address {why}")));
+    let refuse = |why: &str| Err(Fault::invalid(format!("the bridge's address {why}")));
     if url.is_empty() {
         return refuse("is empty; is its variable set?");
     }

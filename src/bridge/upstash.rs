@@ -8,21 +8,21 @@
 use super::answer::{self, Answer};
 use super::{Access, json};
 use crate::command::Reply;
-use crate::error::{Error, Reason};
+use crate::error::{Error, Fault, Reason};
 use crate::percent;
 use crate::redact;
 use crate::script::is_error_of_redis;
 use crate::transport::Response;
 
-pub(super) fn access(credential: &str) -> Result<Access, Error> {
+pub(super) fn access(credential: &str) -> Result<Access, Fault> {
     let credential = credential.trim();
     if credential.is_empty() {
         let what = "the bridge's credential is empty; is its variable set?";
-        return Err(Error::invalid(what));
+        return Err(Fault::invalid(what));
     }
     if !credential.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
-        return Err(Error::invalid(what));
+        return Err(Fault::invalid(what));
     }
     let bearer = || ("authorization", format!("Bearer {credential}"));
     Ok(Access {

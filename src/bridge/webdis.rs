@@ -7,15 +7,15 @@
 use super::Access;
 use super::answer::Answer;
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::percent;
 use crate::token::base64url;
 use crate::transport::Response;
 
-pub(super) fn access(user: &str, password: &str) -> Result<Access, Error> {
+pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
     let is_valid = |text: &str| !text.is_empty() && !text.contains(char::is_control);
     if !is_valid(user) || !is_valid(password) || user.contains(':') {
-        return Err(Error::invalid(
+        return Err(Fault::invalid(
             "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?",
         ));
     }

@@ -1,7 +1,7 @@
 //! Several names that are locked at once.
 
 use super::Client;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::name::Name;
@@ -71,10 +71,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// In an order that does not depend on the caller's, so that whoever resumes a lease finds what
     /// belongs to its token.
-    fn all_named(&self, names: &[&str]) -> Result<Name, Error> {
+    fn all_named(&self, names: &[&str]) -> Result<Name, Fault> {
         let count = names.len();
         if !(1..=MAX_NAMES).contains(&count) {
-            return Err(Error::invalid(format!(
+            return Err(Fault::invalid(format!(
                 "names that are locked at once are 1 to {MAX_NAMES}, not {count}"
             )));
         }
@@ -84,7 +84,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             let name = Name::new(&self.prefix, name)?;
             let at = all.partition_point(|other| other.key() < name.key());
             if all.get(at) == Some(&name) {
-                return Err(Error::invalid(format!(
+                return Err(Fault::invalid(format!(
                     "{} is among the names twice",
                     Named(name.key())
                 )));
@@ -94,7 +94,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let first = all.remove(0);
         let apart = |other: &&Name| !self.topology.is_together(&first, other);
         if let Some(other) = all.iter().find(apart) {
-            return Err(Error::invalid(format!(
+            return Err(Fault::invalid(format!(
                 "{} and {} live behind different bridges of this client; give all names one hash tag, as in {{cart:7}}:a",
                 Named(first.key()),
                 Named(other.key())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Client;
 use crate::debounce::Debounce;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::paced::Paced;
 use crate::runtime::Runtime;
 use crate::throttle::Throttle;
@@ -42,7 +42,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn paced(&self, name: &str, refusal: &str) -> Paced<T, R> {
         let (name, named) = self.named(name);
         let placed = match self.topology.layout {
-            Layout::Quorum => Err(Error::invalid(refusal)),
+            Layout::Quorum => Err(Fault::invalid(refusal)),
             Layout::Single(_) | Layout::Sharded(_) => Ok(()),
         };
         let checked = self.checked.clone().and(named).and(placed);

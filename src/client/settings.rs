@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Client;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 use crate::ttl;
@@ -76,7 +76,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 
     /// With an option that `is_valid`, or else with what to say of it.
     pub(super) fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
-        let checked = is_valid.then_some(()).ok_or_else(|| Error::invalid(what()));
+        let checked = is_valid.then_some(()).ok_or_else(|| Fault::invalid(what()));
         self.checked = self.checked.and(checked);
         self
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Client;
 use crate::bridge::Bridge;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::redact::Named;
 use crate::runtime::Runtime;
 use crate::topology::Layout;
@@ -142,7 +142,7 @@ fn check_distinct<'a>(
     ids: impl Iterator<Item = &'a str>,
     what: &str,
     needs: &str,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let ids: Vec<_> = ids.collect();
     let mut repeats = ids
         .iter()
@@ -153,7 +153,7 @@ fn check_distinct<'a>(
         None if ids.is_empty() => "none".to_owned(),
         None => return Ok(()),
     };
-    Err(Error::invalid(format!(
+    Err(Fault::invalid(format!(
         "{what} needs {needs}, and was given {given}"
     )))
 }

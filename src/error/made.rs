@@ -2,12 +2,19 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error};
+use super::{BadResponse, Error, Fault};
 use crate::redact::in_one_line;
 use crate::transport::TransportError;
 
 /// When to come back to a lock that has no end.
 pub(crate) const UNENDING: Duration = Duration::from_secs(60);
+
+impl Fault {
+    /// As [`Error::invalid`].
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Error::invalid(message).into()
+    }
+}
 
 impl Error {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {

@@ -9,7 +9,7 @@ use super::driver::Driver;
 use super::reads::{Pending, Reads, bytes};
 use super::section::{Decision, Section};
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 
 /// A turn of items that `S` decides.
 pub(super) type Turn<S> = Driver<Pending<<S as Section>::Item>, <S as Section>::Answer>;
@@ -56,7 +56,7 @@ pub(super) struct Under<'a> {
     pub(super) max_bytes: usize,
     pub(super) fence: u64,
     /// Whether these may be sent.
-    pub(super) check_writes: &'a dyn Fn(&[Command]) -> Result<(), Error>,
+    pub(super) check_writes: &'a dyn Fn(&[Command]) -> Result<(), Fault>,
     /// Whether the rest is to wait for the next turn.
     pub(super) is_late: &'a dyn Fn() -> bool,
 }
@@ -105,7 +105,7 @@ fn decide_all<S: Section>(
             Ok(Decision::Leave(answer)) => Ok(answer),
             Ok(Decision::Write(writes, answer)) => match (under.check_writes)(&writes) {
                 // Invalid writes of one item must not fail the others.
-                Err(error) => Err(error),
+                Err(fault) => Err(fault.into()),
                 Ok(()) => {
                     let own = bytes(&writes);
                     if items.len() > 1 && own > under.max_bytes {

@@ -213,14 +213,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
         let checked = script::check_reads(reads).and_then(|()| check_kind(&self.kind, reads));
-        checked.map_err(|error| error.of_lock(Some(self.key())))
+        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
     }
 
     /// The same of what a lease of it would have to run.
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
     pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Error> {
         let checked = script::check_writes(writes, &self.name);
-        checked.map_err(|error| error.of_lock(Some(self.key())))
+        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
     }
 
     async fn acquire_within(

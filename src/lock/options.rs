@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Lock;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::label;
 use crate::name;
 use crate::redact::Named;
@@ -35,7 +35,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Applies `set`. The lock's calls fail with the first error.
-    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Error>) -> Self {
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Self {
         let checked = set(&mut self);
         self.checked = self.checked.and(checked);
         self
@@ -99,7 +99,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn max_requests(self, requests: u32) -> Self {
         self.with(|lock| {
             lock.max_requests = requests;
-            let what = || Error::invalid("an acquisition has 1 request or more, not 0");
+            let what = || Fault::invalid("an acquisition has 1 request or more, not 0");
             (requests > 0).then_some(()).ok_or_else(what)
         })
     }
@@ -158,13 +158,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         let list = key.into();
         self.with(|lock| {
             if list.is_empty() || list == lock.name.key() {
-                return Err(Error::invalid(format!(
+                return Err(Fault::invalid(format!(
                     "the signal list cannot be {}: it is a key of its own, neither empty nor the lock's",
                     Named(&list)
                 )));
             }
             if name::is_companion(&list) {
-                return Err(Error::invalid(format!(
+                return Err(Fault::invalid(format!(
                     "the signal list cannot be {}: a key with this ending belongs to a lock",
                     Named(&list)
                 )));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Ask, Completed, Cx, Input, Operation, TimeLimit};
 use crate::acquisition::Caller;
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::name::Name;
@@ -48,16 +48,16 @@ impl Claim {
     }
 
     /// Whether `commands` may run where the lock is.
-    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Error> {
+    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
         check_kind(&self.kind, commands)?;
         script::check_writes(commands, &self.name)
     }
 
     /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as
     /// the longest hold that it may have forgotten.
-    pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Error> {
+    pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Fault> {
         match uptime(&self.kind, &self.topology, self.ttl) {
-            Some(longest) if ttl > longest => Err(Error::invalid(
+            Some(longest) if ttl > longest => Err(Fault::invalid(
                 "a lock over several bridges is renewed for no longer than its ttl, or the quarantine",
             )),
             _ => Ok(()),
@@ -122,7 +122,7 @@ pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<
 }
 
 /// Whether a lock of this kind has these commands run, if there are any.
-pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Error> {
+pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault> {
     if commands.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::call::millis;
 use crate::command::Command;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::kind::Kind;
 use crate::label;
 use crate::name::Name;
@@ -14,7 +14,7 @@ use crate::name::Name;
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.
-pub(crate) fn mark(fingerprint: &str) -> Result<String, Error> {
+pub(crate) fn mark(fingerprint: &str) -> Result<String, Fault> {
     Ok(["once:", &label::stored(fingerprint)?].concat())
 }
 

@@ -2,7 +2,7 @@
 
 use super::keys::unmarked_key;
 use crate::command::Command;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::name::Name;
 use crate::redact::Named;
 
@@ -79,11 +79,11 @@ impl Reads<'_> {
 
 /// # Errors
 /// [`Error::InvalidArgument`] if they are not known to only read, or [`check_commands`].
-pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Error> {
+pub(crate) fn check_reads(commands: &[Command]) -> Result<(), Fault> {
     check_commands(commands)?;
     let mut names = commands.iter().filter_map(|command| command.args().first());
     names.find(|name| !is_read(name)).map_or(Ok(()), |name| {
-        Err(Error::invalid(format!(
+        Err(Fault::invalid(format!(
             "{} is not known as a command that only reads; send it with exec or commit",
             Named(name)
         )))
@@ -97,14 +97,14 @@ fn is_read(name: &str) -> bool {
 /// # Errors
 /// [`Error::InvalidArgument`] if one would write to the key of the lock itself, or
 /// [`check_commands`].
-pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Error> {
+pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Fault> {
     check_commands(commands)?;
     let is_own =
         |key: &str| lock.key() == key || lock.others().iter().any(|other| other.key() == key);
     for (index, command) in commands.iter().enumerate() {
         let name = command.args().first().map_or("", |name| name);
         if !is_read(name) && command.keys().any(is_own) {
-            return Err(Error::invalid(format!(
+            return Err(Fault::invalid(format!(
                 "command {index} ({}) would write to the key of the lock itself, which says who holds it; keep data under another key",
                 Named(name)
             )));
@@ -118,17 +118,17 @@ pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Erro
 /// # Errors
 /// [`Error::InvalidArgument`] if they are too large, or one is not taken apart, or has a key that
 /// is not marked.
-fn check_commands(commands: &[Command]) -> Result<(), Error> {
+fn check_commands(commands: &[Command]) -> Result<(), Fault> {
     let words = commands.iter().flat_map(Command::args);
     if words.map(|word| word.len() + OF_A_WORD).sum::<usize>() > MAX_BYTES {
-        return Err(Error::invalid(format!(
+        return Err(Fault::invalid(format!(
             "the commands have more than {MAX_BYTES} bytes together; send less at once"
         )));
     }
     commands.iter().enumerate().try_for_each(check_command)
 }
 
-fn check_command((index, command): (usize, &Command)) -> Result<(), Error> {
+fn check_command((index, command): (usize, &Command)) -> Result<(), Fault> {
     let name = command.args().first().map_or("", |name| name);
     let words = command.args().len();
     let why = if words > MAX_WORDS {
@@ -146,5 +146,5 @@ fn check_command((index, command): (usize, &Command)) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::invalid(why))
+    Err(Fault::invalid(why))
 }
