@@ -167,7 +167,6 @@ export interface FetchResponse {
 }
 export interface BridgeSettings {
 	readonly push?: boolean | undefined;
-	readonly scriptCache?: boolean | undefined;
 	readonly keyLocking?: boolean | undefined;
 	readonly plainHttp?: boolean | undefined;
 }

@@ -165,8 +165,9 @@ impl Bridge {
         self.key_locking
     }
 
+    /// Never in the npm package: for what it saves, that takes too much of the wasm.
     pub(crate) const fn caches_scripts(&self) -> bool {
-        self.script_cache
+        cfg!(not(all(target_family = "wasm", feature = "host-json"))) && self.script_cache
     }
 
     /// The request that has a Redis command executed.

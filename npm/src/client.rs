@@ -53,9 +53,6 @@ fn bridge(words: &mut Words) -> Result<Bridge, Error> {
         bridge = bridge.push(on);
     }
     if let Some(on) = words.maybe_flag() {
-        bridge = bridge.script_cache(on);
-    }
-    if let Some(on) = words.maybe_flag() {
         bridge = bridge.key_locking(on);
     }
     Ok(bridge)

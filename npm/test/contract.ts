@@ -609,22 +609,8 @@ export const contract: Suite = {
     await lease.release();
   },
 
-  async cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(stack) {
-    const network = new Network();
-    const lock = stack.client({ ...network, scriptCache: true }).lock("a");
-    await stack.redis("SCRIPT FLUSH");
-    for (const forget of [false, false, true]) {
-      if (forget) await stack.redis("SCRIPT FLUSH");
-      await (await take(lock)).release();
-    }
-    const cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
-    equal(network.seen.map(([verb]) => verb), [...cold, "EVALSHA", "EVALSHA", ...cold]);
-  },
-
   async scripts_that_ask_for_key_locking_run_too(stack) {
-    for (const scriptCache of [false, true, true]) {
-      await (await take(stack.client({ keyLocking: true, scriptCache }).lock("a"))).release();
-    }
+    await (await take(stack.client({ keyLocking: true }).lock("a"))).release();
   },
 
   async contenders_are_never_inside_together_and_all_get_their_turn(stack) {

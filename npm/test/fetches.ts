@@ -11,7 +11,7 @@ const headers = (entries: Readonly<Record<string, string>> = {}) => ({ get: (nam
 const throws = (): never => {
   throw new Error("not today");
 };
-const unknownScript = async () => new Response(`{"error":"NOSCRIPT No matching script."}`, { status: 400 });
+const refuses = async () => new Response(`{"error":"NOPERM no"}`, { status: 400 });
 
 async function acquire(stack: Stack, answer: () => unknown): Promise<unknown> {
   return thrown(stack.client({ fetch: answer as never, maxAttempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());
@@ -63,35 +63,31 @@ export const fetches: Suite = {
   },
 
   async an_acquisition_sends_no_more_than_it_may_also_to_give_up_what_it_asked_for(stack) {
-    for (const scriptCache of [false, true]) {
-      for (const maxRequests of [4, 5, 8, 12]) {
-        const gone: Promise<unknown>[] = [];
-        let sent = 0;
-        const fetch = ((_: string, { body = "" }: FetchInit) => (sent++, body.startsWith('["EVALSHA"') ? unknownScript() : Promise.reject(new TypeError("lost")))) as never;
-        const client = stack.client({ fetch, scriptCache, requestTimeout: 100, waitUntil: (promise) => void gone.push(promise) });
-        await fails("unavailable", client.lock("a", { maxRequests, wait: 500 }).acquire());
-        await Promise.all(gone);
-        check(sent > 1 && sent <= maxRequests, `${sent} of ${maxRequests}`);
-      }
+    for (const maxRequests of [4, 5, 8, 12]) {
+      const gone: Promise<unknown>[] = [];
+      let sent = 0;
+      const fetch = (() => (sent++, Promise.reject(new TypeError("lost")))) as never;
+      const client = stack.client({ fetch, requestTimeout: 100, waitUntil: (promise) => void gone.push(promise) });
+      await fails("unavailable", client.lock("a", { maxRequests, wait: 500 }).acquire());
+      await Promise.all(gone);
+      check(sent > 1 && sent <= maxRequests, `${sent} of ${maxRequests}`);
     }
   },
 
   async an_acquisition_that_is_aborted_sends_no_more_than_it_may(stack) {
-    for (const [maxRequests, last, scriptCache] of [[4, 3, false], [5, 3, false], [8, 3, false], [6, 5, true], [8, 6, true]] as const) {
+    for (const maxRequests of [4, 5, 8]) {
       const gone: Promise<unknown>[] = [];
       const controller = new AbortController();
       let sent = 0;
-      const fetch = ((_: string, { body = "" }: FetchInit) => {
-        if (++sent === last) {
-          setTimeout(() => controller.abort(new Error("gone")));
-          return new Promise(() => {});
-        }
-        return body.startsWith('["EVALSHA"') ? unknownScript() : Promise.reject(new TypeError("lost"));
+      const fetch = (() => {
+        if (++sent !== 3) return Promise.reject(new TypeError("lost"));
+        setTimeout(() => controller.abort(new Error("gone")));
+        return new Promise(() => {});
       }) as never;
-      const client = stack.client({ fetch, scriptCache, waitUntil: (promise) => void gone.push(promise) });
+      const client = stack.client({ fetch, waitUntil: (promise) => void gone.push(promise) });
       equal(((await thrown(client.lock("a", { maxRequests }).acquire({ signal: controller.signal }))) as Error).message, "gone");
       await Promise.all(gone);
-      check(sent > last && sent <= maxRequests, `${sent} of ${maxRequests}`);
+      check(sent > 3 && sent <= maxRequests, `${sent} of ${maxRequests}`);
     }
   },
 
@@ -192,23 +188,22 @@ export const fetches: Suite = {
     const sent: Record<string, string> = {};
     const fetch = (url: string, { body = "" }: FetchInit) => ((sent[new URL(url).host] = body), Promise.reject(new Error("no network")));
     const shards = {
-      own: { url: "http://own.example", credential: "credential", scriptCache: true, plainHttp: true },
+      own: { url: "http://own.example", credential: "credential", keyLocking: true, plainHttp: true },
       default: { url: "https://default.example", credential: "credential" },
     };
-    const client = new Client({ shards, scriptCache: false, maxAttempts: 1, fetch });
+    const client = new Client({ shards, keyLocking: false, maxAttempts: 1, fetch });
     for (let n = 0; n < 30; n++) await fails("unavailable", client.lock(`${n}`).tryAcquire());
-    equal(Object.entries(sent).map(([host, body]) => [host, body.includes("EVALSHA")]).sort(), [["default.example", false], ["own.example", true]]);
+    equal(Object.entries(sent).map(([host, body]) => [host, body.includes("allow-key-locking")]).sort(), [["default.example", false], ["own.example", true]]);
     await fails("invalid_argument", () => new Client({ shards: { own: { ...shards.own, plainHttp: false } }, plainHttp: true }));
   },
 
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {
     const bridges = [1, 2, 3].map((port) => ({ url: `http://127.0.0.1:${port}`, credential: "credential" }));
-    const settings = { scriptCache: true, maxAttempts: 1 };
-    // The first answer comes in a callback, and the script is sent in the same callback.
-    await fails("unavailable", stack.client({ ...settings, fetch: answers(unknownScript, throws) }).lock("a").tryAcquire());
+    // The first answer comes in a callback, and the next request is sent in the same callback.
+    await fails("unavailable", stack.client({ maxAttempts: 1, fetch: answers(throws) }).lock("a").tryAcquire());
     for (const quorum of [bridges, bridges.slice(0, 1)]) {
-      for (const fetch of [answers(throws), answers(unknownScript, throws), answers(unknownScript, unknownScript, throws)]) {
-        const error = await thrown(new Client({ ...settings, quorum, fetch }).lock("a").tryAcquire());
+      for (const fetch of [answers(throws), answers(refuses, throws), answers(refuses, refuses, throws)]) {
+        const error = await thrown(new Client({ quorum, maxAttempts: 1, fetch }).lock("a").tryAcquire());
         check(error instanceof EdgelockError && ["unavailable", "refused"].includes(error.code), `${error}`);
       }
     }
@@ -218,7 +213,6 @@ export const fetches: Suite = {
     let depth = 0;
     const inner: Array<Promise<Array<PromiseSettledResult<unknown>>>> = [];
     const client = stack.client({
-      scriptCache: true,
       maxAttempts: 1,
       requestTimeout: 20_000,
       fetch: (url, init) => {

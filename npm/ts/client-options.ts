@@ -28,11 +28,6 @@ export interface BridgeSettings {
    */
   readonly push?: boolean | undefined;
   /**
-   * Whether scripts are sent as `EVALSHA`, and as `EVAL` only if Redis does not know them. Default
-   * off.
-   */
-  readonly scriptCache?: boolean | undefined;
-  /**
    * Whether Upstash locks only the keys of a script. Default on for its own hosts, off for all
    * others.
    */

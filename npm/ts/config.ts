@@ -7,7 +7,7 @@ import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
 import { type Value, words } from "./words.js";
 
-const OF_EACH: Names<BridgeSettings> = { push: 1, scriptCache: 1, keyLocking: 1, plainHttp: 1 };
+const OF_EACH: Names<BridgeSettings> = { push: 1, keyLocking: 1, plainHttp: 1 };
 const SETTINGS: Names<ClientSettings> = { prefix: 1, requestTimeout: 1, maxAttempts: 1, fenceLife: 1, ...OF_EACH, fetch: 1, waitUntil: 1, signal: 1, onEvent: 1 };
 const BRIDGE: Names<UpstashOptions & WebdisOptions> = { url: 1, credential: 1, webdis: 1, ...OF_EACH };
 const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
@@ -114,7 +114,7 @@ function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string):
   const secret = webdis ? text(webdis.password, "webdis.password") : text(bridge.credential, "credential");
   const user = webdis ? text(webdis.user, "webdis.user") : undefined;
   const either = (name: keyof BridgeSettings) => flag(bridge[name], name) ?? flag(settings[name], name);
-  return [url, secret, user, either("plainHttp"), either("push"), either("scriptCache"), either("keyLocking"), id];
+  return [url, secret, user, either("plainHttp"), either("push"), either("keyLocking"), id];
 }
 
 function toSettings(settings: ClientSettings, quarantineMs: number | undefined): Value[] {

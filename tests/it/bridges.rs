@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use xtask::stack::{RedisServer, Webdis};
 
-use crate::support::faulty::{forward, saying_nothing, serve};
+use crate::support::faulty::{Proxy, forward, saying_nothing, serve};
 use crate::support::watched::watch;
 use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
 use crate::waiting::{LONG, acquire, meanwhile};
@@ -18,6 +18,7 @@ over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_redis_that_hangs_is_timed_out_and_leaves_no_ghost,
         a_request_whose_connection_redis_drops_is_sent_again,
+        cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them,
     }
 }
 
@@ -165,6 +166,28 @@ fn a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for
             assert_eq!(subscribed, subscribes, "{:?}", paths.borrow());
             assert_eq!(stack.waiters(), 0);
         }
+    });
+}
+
+fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
+        let lock = cached.lock("a");
+        for flush in [false, false, true] {
+            if flush {
+                let _: () = stack.redis("SCRIPT FLUSH");
+            }
+            lock.try_acquire().await.unwrap().release().await.unwrap();
+        }
+        let verbs: Vec<String> = proxy
+            .seen()
+            .into_iter()
+            .map(|words| words[0].clone())
+            .collect();
+        let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
+        assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
     });
 }
 

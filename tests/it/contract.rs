@@ -56,7 +56,6 @@ over! {
         a_renewal_that_is_overtaken_shortens_nothing,
         names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name,
         overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not,
-        cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them,
         contenders_are_never_inside_together_and_all_get_their_turn,
     }
 }
@@ -1062,28 +1061,6 @@ fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(
         assert_eq!(code(second), "busy");
         assert_eq!(renewal, Ok(()));
         lease.release().await.unwrap();
-    });
-}
-
-fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
-        let lock = cached.lock("a");
-        for flush in [false, false, true] {
-            if flush {
-                let _: () = stack.redis("SCRIPT FLUSH");
-            }
-            lock.try_acquire().await.unwrap().release().await.unwrap();
-        }
-        let verbs: Vec<String> = proxy
-            .seen()
-            .into_iter()
-            .map(|words| words[0].clone())
-            .collect();
-        let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
-        assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
     });
 }
 
