@@ -207,7 +207,7 @@ impl Slot {
 
     /// Sends it again after a pause, or is done.
     fn failed(&mut self, query: &Query, cx: &mut Cx<'_>, mut fault: Fault) -> Option<Completed> {
-        let Query { call, .. } = query;
+        let call = &query.call;
         call.name_in(&mut fault);
         fault.quote(|text| self.bridge(query).quote(&call.redact(text)));
         let Some(pause) = self.pause(query, cx, &fault) else {
@@ -277,8 +277,7 @@ impl Slot {
     }
 }
 
-/// Redis did not know the script, and there was no time left to send its text: nothing was
-/// executed.
+/// Nothing was executed: Redis did not know the script.
 fn out_of_time() -> Error {
     let what = "Redis did not know the script, and its text could not be sent in time";
     Error::unavailable(what.into(), false)
