@@ -6,7 +6,7 @@ use super::Error;
 
 /// An [`Error`] in one word, so that what seldom happens takes no room on the way. Whoever tells it
 /// to the caller takes the error out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault(Box<Error>);
 
 impl Fault {
@@ -33,6 +33,13 @@ impl Fault {
             }
             _ => lost,
         }
+    }
+}
+
+impl Clone for Fault {
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
     }
 }
 

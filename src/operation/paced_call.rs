@@ -1,6 +1,7 @@
 //! One call of a throttle or of a debounce: what it asks with, and how it is given up.
 
-use super::{Ask, Cx, Input, Operation, TimeLimit};
+use super::ask::HearOut;
+use super::{Ask, Cx, TimeLimit};
 use crate::error::Error;
 use crate::name::Name;
 use crate::runtime::Surroundings;
@@ -43,20 +44,9 @@ impl PacedCall {
         )
     }
 
-    /// Has `call` give it up in the background.
+    /// Has `call` give up what may have been executed, or may be yet, and was not told to its
+    /// caller. Nobody is left to be told what came of it.
     pub(super) fn give_up(&self, cx: &mut Cx<'_>, call: Call) {
-        cx.begin_in_background(GiveUp(self.ask(call)));
-    }
-}
-
-/// Gives up what may have been executed, or may be yet, and was not told to its caller. Nobody is
-/// left to be told what came of it.
-struct GiveUp(Ask);
-
-impl Operation for GiveUp {
-    type Outcome = ();
-
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<()> {
-        self.0.on(cx, input).map(drop)
+        cx.begin_in_background(HearOut(self.ask(call)));
     }
 }

@@ -130,7 +130,7 @@ fn errors_take_no_messages_apart() {
 }
 
 #[test]
-fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
+fn only_the_driver_sends_and_only_slots_send_again() {
     only(
         &["drive.rs", "transport.rs", "web", "wasi.rs", "native.rs"],
         &[
@@ -143,7 +143,7 @@ fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
         &[
             "drive.rs",
             "operation.rs",
-            "operation/delivery.rs",
+            "operation/slot.rs",
             "web/steps.rs",
         ],
         &["cx.send(", "Wish::Send"],
@@ -151,7 +151,7 @@ fn only_the_driver_sends_and_only_deliveries_are_sent_again() {
     // A call that is asked again with another token is not a repeat.
     only(
         &[
-            "operation/repeats.rs",
+            "operation/slot.rs",
             "operation/backoff.rs",
             "operation/schedule",
             "operation/acquire/asking.rs",
