@@ -23,7 +23,7 @@ use tokio::time::sleep;
 use crate::places::{Place, Places};
 use crate::rarely::Rarely;
 use crate::reply::until_complete;
-use crate::server::Bridge;
+use crate::server::{Bridge, needs_place};
 use crate::silence::{IdleLimits, Silence};
 
 /// The head of a request, in bytes.
@@ -126,14 +126,13 @@ impl Door {
                 let address = place.address();
                 let serve = async |request: Request<Incoming>| {
                     let _place = match &to {
-                        To::BeServed => None,
-                        To::Wait(_) if matches!(request.uri().path(), "/health" | "/metrics") => {
-                            return bridge.turn_away(request).await;
+                        To::Wait(places) if needs_place(request.uri().path()) => {
+                            match places.take_within(SOON, address).await {
+                                None => return bridge.turn_away(request).await,
+                                found => found,
+                            }
                         }
-                        To::Wait(places) => match places.take_within(SOON, address).await {
-                            None => return bridge.turn_away(request).await,
-                            found => found,
-                        },
+                        _ => None,
                     };
                     bridge.handle(request, address).await
                 };

@@ -139,20 +139,13 @@ impl Bridge {
         }
     }
 
-    /// For connections beyond the bound.
+    /// For connections beyond the bound that found no place.
     pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
         let started = self.clock();
         let (parts, body) = request.into_parts();
-        let answer = match parts.uri.path() {
-            "/health" => self.health().await,
-            "/metrics" => self.metrics(&parts).await,
-            _ => {
-                self.read_off(body, READ_OFF).await;
-                let text = "ERR too many connections; nothing was executed";
-                Err(Failure::refused_for_now(text))
-            }
-        };
-        let response = answer.unwrap_or_else(Failure::into_response);
+        self.read_off(body, READ_OFF).await;
+        let text = "ERR too many connections; nothing was executed";
+        let response = Failure::refused_for_now(text).into_response();
         self.note(&parts, started, response)
     }
 
@@ -283,6 +276,11 @@ fn allowed(path: &str) -> &'static str {
         _ if path.starts_with("/subscribe/") || path.starts_with("/psubscribe/") => "GET, POST",
         _ => "GET, HEAD, POST, PUT",
     }
+}
+
+/// Whether a request on a connection beyond the bound waits for a place. Operators' requests do not.
+pub(crate) fn needs_place(path: &str) -> bool {
+    !matches!(path, "/health" | "/metrics")
 }
 
 /// For the log and the metrics: a path may hold a command, with its keys and values.

@@ -197,7 +197,7 @@ interface Deferred {
 
 /**
  * A promise that another request may settle. workerd continues in the request that made it, but not
- * always if `new Promise` made it: see docs/hot-names.md.
+ * always if `new Promise` made it: see docs/design.md.
  */
 function deferred(): Deferred {
   const maker: { withResolvers?: () => Deferred } = Promise as object;

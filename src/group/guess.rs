@@ -24,7 +24,7 @@ use super::ending::{fail, observe, undecided};
 use super::gather::Bound;
 use super::reads::{Pending, Reads, bytes, retain};
 use super::section::Section;
-use super::seen::{COME_BACK_WITHIN, Known, may_guess};
+use super::seen::{Known, may_guess};
 use crate::command::Reply;
 use crate::lease::Lease;
 use crate::lock::Lock;
@@ -65,11 +65,11 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     if !may_guess::<S, _, _>(lock) {
         return Guess::NeedsLock(0);
     }
-    // Bounded here, too: clocks of different clients may have nothing in common.
-    for _ in 0..COME_BACK_WITHIN.as_millis() {
-        if !(known.seen).expects_more(lock.key(), turn.here(), lock.runtime().now()) {
-            break;
-        }
+    // Pauses are counted: clocks of different clients may have nothing in common.
+    let come_back = known.seen.come_back(lock.key(), lock.runtime().now());
+    let (most, within) = come_back.unwrap_or_default();
+    let mut pauses = 0..within.as_millis();
+    while turn.here() < most && pauses.next().is_some() {
         lock.runtime().sleep(Duration::from_millis(1)).await;
     }
     match once(section, turn, lock, bound, known).await {

@@ -32,7 +32,7 @@ const OLD: Duration = Duration::from_secs(600);
 
 /// Of those whom a turn answers, some come back at once. For so long the next turn waits for them.
 /// Otherwise they would come just too late for it, each time.
-pub(super) const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
+const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
 
 /// Of each name; `None` for one that reads too much.
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
@@ -79,36 +79,28 @@ impl Seen {
         })
     }
 
-    /// Whether more than the items that are `here` may come at once, behind the end of a turn.
-    pub(super) fn expects_more(&self, name: &str, here: usize, now: Instant) -> bool {
-        let names = locked(&self.0);
-        let last = names.get(name).and_then(Option::as_ref);
-        last.is_some_and(|last| {
-            here < last.were_there && now.since(last.ended_at) < COME_BACK_WITHIN
-        })
+    /// What `tell` says of the last turn of a name, if it is known.
+    fn last<O>(&self, name: &str, tell: impl FnOnce(&Last) -> O) -> Option<O> {
+        locked(&self.0).get(name)?.as_ref().map(tell)
     }
 
-    /// Those of the reads at `places` that no turn is known to share.
-    fn of_one<'a>(&self, name: &str, reads: &'a Reads, places: &[usize]) -> Vec<&'a Command> {
-        let names = locked(&self.0);
-        let last = names.get(name).and_then(Option::as_ref);
-        // After a turn of something else, nobody knows what turns share.
-        let knows = |last: &&Last| (1..SHARED).contains(&last.found.len());
-        let Some(last) = last.filter(knows) else {
-            return Vec::new();
-        };
-        let reads = places.iter().map(|place| &reads.commands[*place]);
-        reads
-            .filter(|read| !last.found.contains_key(*read))
-            .collect()
+    /// How many items may soon be there, just behind the end of a turn, and how soon.
+    pub(super) fn come_back(&self, name: &str, now: Instant) -> Option<(usize, Duration)> {
+        let within = |last: &Last| COME_BACK_WITHIN.saturating_sub(now.since(last.ended_at));
+        self.last(name, |last| (last.were_there, within(last)))
+    }
+
+    /// Whether it is known what turns share. After a turn of something else it is not.
+    fn knows_shared(&self, name: &str) -> bool {
+        self.last(name, |last| (1..SHARED).contains(&last.found.len())) == Some(true)
     }
 
     /// Those of `reads` of which nothing is known from the last turn.
-    fn unknown<'a>(&self, name: &str, reads: &'a [Command]) -> Vec<&'a Command> {
-        let names = locked(&self.0);
-        let last = names.get(name).and_then(Option::as_ref);
-        let knows = |read: &&Command| last.is_some_and(|last| last.found.contains_key(*read));
-        reads.iter().filter(|read| !knows(read)).collect()
+    fn unknown<'a>(&self, name: &str, mut reads: Vec<&'a Command>) -> Vec<&'a Command> {
+        self.last(name, |last| {
+            reads.retain(|read| !last.found.contains_key(*read))
+        });
+        reads
     }
 
     /// Those of a turn's reads that the next turn will have, too: of several items, what they have
@@ -231,8 +223,11 @@ impl Known<'_> {
         reads: &Reads,
         places: Vec<usize>,
     ) {
-        let of_one = self.seen.of_one(lock.key(), reads, &places);
-        self.met.add(of_one.into_iter());
+        if self.seen.knows_shared(lock.key()) {
+            let reads = places.iter().map(|place| &reads.commands[*place]);
+            let of_one = self.seen.unknown(lock.key(), reads.collect());
+            self.met.add(of_one.into_iter());
+        }
     }
 
     /// Reads that failed. Nobody guesses that.
@@ -245,7 +240,8 @@ impl Known<'_> {
 
     /// Whether one of these would make a turn guess wrong.
     pub(super) fn has_met(self, name: &str, reads: &[Command]) -> bool {
-        self.met.has_any(self.seen.unknown(name, reads).into_iter())
+        let unknown = self.seen.unknown(name, reads.iter().collect());
+        self.met.has_any(unknown.into_iter())
     }
 
     /// At this time of Redis's these reads found that, as the next turn will read them, too.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use sha1::{Digest as _, Sha1};
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect};
+use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, counted};
 
 const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
 const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
@@ -142,25 +142,16 @@ async fn counts(bridge: &Bridge, runs: RangeInclusive<u64>) {
     }
 }
 
-/// How often Redis was sent this command.
-async fn calls(bridge: &Bridge, command: &str) -> u64 {
-    let (_, stats) = bridge.run(r#"["INFO","commandstats"]"#).await;
-    let of_command = format!("cmdstat_{command}:calls=");
-    let calls = stats
-        .split_once(&of_command)
-        .map(|(_, behind)| behind.split(',').next());
-    calls.flatten().map_or(0, |calls| calls.parse().unwrap())
-}
-
 #[tokio::test]
 async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let mut direct = connect(bridge.socket()).await;
     counts(&bridge, 1..=5).await;
-    assert_eq!(calls(&bridge, "eval").await, 1);
+    assert_eq!(counted(&mut direct, "eval", "calls").await, 1);
     // It runs once, also if Redis has forgotten it.
     bridge.run(r#"["SCRIPT","FLUSH"]"#).await;
     counts(&bridge, 6..=7).await;
-    assert_eq!(calls(&bridge, "eval").await, 2);
+    assert_eq!(counted(&mut direct, "eval", "calls").await, 2);
 }
 
 #[tokio::test]

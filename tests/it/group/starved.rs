@@ -82,8 +82,8 @@ impl Section for Mixed {
 
 /// How many scripts the turns of 400 good items cost, of twenty callers, beside so many others,
 /// each of which has one bad item after the other.
-async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> usize {
-    let before = scripts(stack);
+async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> u64 {
+    let before = stack.redis.scripts_run();
     let (lock, group) = (
         stack.lock("a").wait_timeout(ms(60_000)),
         GroupCommit::new(Mixed),
@@ -114,18 +114,7 @@ async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> usize {
     for task in goods.into_iter().chain(bads) {
         task.await.expect("no panic");
     }
-    scripts(stack) - before
-}
-
-/// How many scripts Redis has run.
-fn scripts(stack: &mut Stack) -> usize {
-    let stats: String = stack.redis("INFO commandstats");
-    let calls = stats.lines().filter_map(|line| {
-        let of_scripts = line.strip_prefix("cmdstat_eval")?;
-        let (_, calls) = of_scripts.split_once("calls=")?;
-        calls.split(',').next()?.parse::<usize>().ok()
-    });
-    calls.sum()
+    stack.redis.scripts_run() - before
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-pub(crate) use self::server::{Redis, connect, told, until_blocked};
+pub(crate) use self::server::{Redis, connect, counted, told, until_blocked};
 
 pub(crate) const TOKEN: &str = "the-standard-secret";
 pub(crate) const READ_ONLY_TOKEN: &str = "the-read-only-secret";

@@ -129,6 +129,15 @@ pub(crate) async fn told(direct: &mut MultiplexedConnection, command: &str, abou
     told.expect("redis answers")
 }
 
+/// How many `calls` of a command Redis got, or `rejected_calls`.
+pub(crate) async fn counted(direct: &mut MultiplexedConnection, command: &str, what: &str) -> u64 {
+    let stats = told(direct, "INFO", "commandstats").await;
+    let of_command = stats.split(&format!("cmdstat_{command}:")).nth(1);
+    let count = of_command.and_then(|counts| counts.split(&format!("{what}=")).nth(1));
+    let digits = count.and_then(|count| count.split(',').next());
+    digits.map_or(0, |digits| digits.parse().expect("a number"))
+}
+
 /// Waits until Redis has a client that is blocked.
 pub(crate) async fn until_blocked(direct: &mut MultiplexedConnection) {
     until("a command waits", async || {
