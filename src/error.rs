@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use crate::redact::Named;
 use crate::transport::TransportError;
-
 use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;

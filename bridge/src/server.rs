@@ -278,7 +278,7 @@ fn allowed(path: &str) -> &'static str {
     }
 }
 
-/// Whether a request on a connection beyond the bound waits for a place. Operators' requests do not.
+/// Whether a request on a connection beyond the bound waits for a place: an operator's does not.
 pub(crate) fn needs_place(path: &str) -> bool {
     !matches!(path, "/health" | "/metrics")
 }
