@@ -1,111 +1,178 @@
 //! Acquiring a lock: asks, waits for its turn, and cleans up after itself.
 //!
 //! ```text
-//! Asking ── granted ─────────────────────▶ done
-//!   │                                       ▲
-//!   │ held, or the bridge is away           │ granted, or in vain
-//!   └──▶ Waiting: pausing ⇄ asking ─────────┘
+//!             ┌───────── time to ask, or news ─────────┐
+//!             ▼                                        │
+//! New ──▶ an attempt ── held, or away, with a wait ──▶ Pausing
+//!             │                                        │
+//!             └── granted, kept, or in vain ──▶ done ◀─┘ handed over, or in vain
 //! ```
 //!
-//! Whatever it comes to but a grant, what was asked for is given back in the background.
+//! `attempt.rs` is an attempt, and `waiting.rs` and `pausing.rs` are the wait. It listens meanwhile
+//! where the bridge lets it. Whatever it comes to but a grant, `ending.rs` gives back in the
+//! background what was asked for.
 
-mod asking;
-mod candidate;
-mod handover;
-mod question;
+mod attempt;
+mod ending;
+mod pausing;
+mod place;
+mod request;
 mod subscription;
 mod taken;
 mod waiting;
 
-use super::{Claim, Cx, Input, Operation};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ask::Ask;
+use super::backoff::Backoff;
+use super::schedule::Schedule;
+use super::{Claim, Cx, Id, Input, Operation};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
-use asking::Asking;
-use candidate::Candidate;
-use question::Asked;
-use waiting::Waiting;
+use crate::runtime::Instant;
+use crate::script::{Call, Waiter, shape};
+use place::Place;
+use subscription::Subscription;
+use taken::{Attempted, HeldBy};
 
-pub(crate) use candidate::AcquireOptions;
 pub(crate) use taken::{Grant, Granted, Taken};
+
+/// How patient an acquisition is.
+pub(crate) struct AcquireOptions {
+    /// For how long it waits, if it does.
+    pub(crate) wait: Option<Duration>,
+    pub(crate) max_requests: u32,
+    pub(crate) fair: bool,
+    /// Whether it has what its reads found even if it is not granted.
+    pub(crate) reads_in_any_case: bool,
+    /// Whether a read that failed is a reply, and does not fail the acquisition.
+    pub(crate) tells_each: bool,
+}
 
 /// Takes a lock, or waits for it as its options say.
 pub(crate) struct Acquire {
-    candidate: Candidate,
-    phase: Phase,
+    claim: Claim,
+    options: AcquireOptions,
+    call: Arc<Call>,
+    /// What is to be read is asked for anew before each attempt.
+    inquires: bool,
+    waiter: Option<Waiter>,
+    /// Whether a lease that was handed over is complete, or something is still to be asked for.
+    accepts_handover: bool,
+    /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
+    needs_cleanup: bool,
+    requests: u32,
+    /// How many more a call under way may have sent that was dropped.
+    uncounted: u32,
+    /// How often it asked several bridges.
+    tries: u32,
+    /// Its first attempt has had all the requests that one has; those behind it are the wait's.
+    has_asked: bool,
+    /// It waits, or its wait is over, and nothing has come of that yet.
+    waits: bool,
+    wait: Wait,
+    step: Step,
 }
 
-enum Phase {
-    /// For the first time.
-    Asking(Box<Asking>),
-    Waiting(Box<Waiting>),
+enum Step {
+    New,
+    /// Asks, and whether there was something to give back before.
+    Asking(Ask, Whom, bool),
+    /// A majority granted it. Now they raise its fence.
+    Raising(Ask, Grant),
+    /// Pauses after a vote that failed.
+    Revoting(Id),
+    Pausing(Pause),
+    Done,
+}
+
+/// Whom an attempt asks.
+#[derive(Clone, Copy)]
+enum Whom {
+    One,
+    /// The one of several bridges that all contenders for this lock ask first.
+    First,
+    /// All of several.
+    Vote,
+}
+
+/// What is known of its wait.
+struct Wait {
+    end: Instant,
+    schedule: Schedule,
+    /// For votes that failed.
+    backoff: Option<Backoff>,
+    subscription: Subscription,
+    /// Until when it counts as listening while it connects.
+    connected_by: Instant,
+    /// When to listen for the first time, or again after the stream has ended.
+    listen_at: Option<Instant>,
+    /// It has one from its first pause on.
+    place: Option<Place>,
+    /// It was told that another holds the lock, and has begun to wait for that.
+    has_begun: bool,
+    /// When its last attempt began.
+    asked_at: Instant,
+    /// What was heard during an attempt, and may have come after the answer.
+    message: Option<String>,
+    is_confirmed: bool,
+    /// What the last answer said of the lock.
+    found: Option<HeldBy>,
+    /// How the last request got lost of which nobody knows what became.
+    unknown: Option<Fault>,
+    /// How the last attempt failed, if it did.
+    failed: Option<Fault>,
+}
+
+/// A pause of a wait: until when it lasts, and why.
+struct Pause {
+    /// When to ask if the last request got lost.
+    due: Option<Instant>,
+    /// When to ask, planned for a waiter that hears of its turn, or for one that does not.
+    planned: Option<(bool, Instant)>,
+    timer: Option<Id>,
+    ask_at: Instant,
+    wake_at: Instant,
 }
 
 impl Acquire {
-    /// An acquisition with the same reads in each request.
-    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
-        Self {
-            candidate: Candidate::new(claim, options, Some(reads)),
-            phase: Phase::Asking(Box::new(Asking::new())),
-        }
-    }
-
-    /// An acquisition that asks its driver for its reads before each request.
-    pub(crate) fn inquiring(claim: Claim, options: AcquireOptions) -> Self {
-        Self {
-            candidate: Candidate::new(claim, options, None),
-            phase: Phase::Asking(Box::new(Asking::new())),
-        }
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Grant>, Fault>> {
-        match &mut self.phase {
-            Phase::Asking(asking) => {
-                let asked = asking.on(&mut self.candidate, cx, input)?;
-                self.first_answer(cx, asked)
+    /// Goes on until it waits for something else, or is done.
+    fn next(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Attempted> {
+        let heard = self.wait.subscription.on(cx.now, &input);
+        match std::mem::replace(&mut self.step, Step::Done) {
+            Step::Pausing(pause) => self.paused(cx, pause, &input, heard),
+            step => {
+                self.note(heard);
+                let attempted = self.attempt(cx, step, input)?;
+                self.go_on(cx, attempted)
             }
-            Phase::Waiting(waiting) => waiting.on(&mut self.candidate, cx, input),
         }
+    }
+
+    fn step(&mut self, step: Step) -> Option<Attempted> {
+        self.step = step;
+        None
     }
 
     /// Gives back what was asked for, unless the outcome is a lock.
-    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Fault>> {
+    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Error>> {
         Some(match self.next(cx, input)? {
-            Ok(Taken::Lock(grant)) => Ok(Taken::Lock(self.candidate.granted(cx, grant))),
-            Ok(Taken::Result(kept)) => {
-                self.candidate.served(cx);
-                Ok(Taken::Result(kept))
+            Attempted::Granted(grant) => Ok(Taken::Lock(self.granted(cx, grant))),
+            Attempted::Kept(result) => {
+                self.served(cx);
+                Ok(Taken::Result(result))
             }
-            Err(error) => {
-                self.candidate.give_up(cx);
-                Err(error)
+            Attempted::Held(found) => {
+                let held = self.held(cx.now, found.contended, None);
+                self.give_up(cx);
+                Err(held.into())
+            }
+            Attempted::Failed(fault) => {
+                self.give_up(cx);
+                Err(fault.into())
             }
         })
-    }
-
-    /// The first request has all that an acquisition without a wait has: a wait is about another
-    /// holder, not about the way to the bridge.
-    fn first_answer(
-        &mut self,
-        cx: &mut Cx<'_>,
-        asked: Result<Asked, Fault>,
-    ) -> Option<Result<Taken<Grant>, Fault>> {
-        let last = match asked {
-            Ok(Ok(taken)) => return Some(Ok(taken)),
-            Ok(Err(found)) => Ok(found),
-            Err(error) => Err(error),
-        };
-        self.candidate.has_asked = true;
-        let may_pass = last.as_ref().err().is_none_or(|error| error.ends());
-        let Some(wait) = self.candidate.options.wait.filter(|_| may_pass) else {
-            return Some(Err(match last {
-                Ok(found) => self.candidate.held(cx.now, found.contended, None),
-                Err(error) => error,
-            }));
-        };
-        let mut waiting = Waiting::new(&mut self.candidate, wait);
-        let outcome = waiting.go_on(&mut self.candidate, cx, last);
-        self.phase = Phase::Waiting(Box::new(waiting));
-        outcome
     }
 }
 
@@ -113,12 +180,12 @@ impl Operation for Acquire {
     type Outcome = Result<Granted, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        let outcome = self.take(cx, input)?;
-        Some(outcome.and_then(Taken::lock).map_err(Error::from))
+        let taken = self.take(cx, input)?;
+        Some(taken.and_then(Taken::lock))
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.candidate.cancel(cx);
+        self.abort(cx);
     }
 }
 
@@ -129,26 +196,20 @@ impl Operation for AcquireOnce {
     type Outcome = Result<Taken<Granted>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        Some(self.0.take(cx, input)?.map_err(Error::from))
+        self.0.take(cx, input)
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.0.cancel(cx);
+        self.0.abort(cx);
     }
 }
 
 /// Takes a lock if it is free, and returns the replies to the reads in either case.
-pub(crate) struct TryAcquire {
-    candidate: Candidate,
-    asking: Asking,
-}
+pub(crate) struct TryAcquire(Acquire);
 
 impl TryAcquire {
     pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
-        Self {
-            candidate: Candidate::new(claim, options, Some(reads)),
-            asking: Asking::new(),
-        }
+        Self(Acquire::reading(claim, options, reads))
     }
 }
 
@@ -156,24 +217,22 @@ impl Operation for TryAcquire {
     type Outcome = Result<Result<Granted, Vec<Reply>>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        let asked = self.asking.on(&mut self.candidate, cx, input)?;
-        Some(match asked {
-            Ok(Ok(taken)) => taken
-                .lock()
-                .map(|grant| Ok(self.candidate.granted(cx, grant)))
-                .map_err(Error::from),
-            Ok(Err(found)) => {
-                self.candidate.give_up(cx);
+        let Self(acquire) = self;
+        Some(match acquire.next(cx, input)? {
+            Attempted::Held(found) => {
+                acquire.give_up(cx);
                 Ok(Err(found.contended.replies))
             }
-            Err(error) => {
-                self.candidate.give_up(cx);
-                Err(error.into())
+            Attempted::Granted(grant) => Ok(Ok(acquire.granted(cx, grant))),
+            Attempted::Kept(_) => Err(shape().into()),
+            Attempted::Failed(fault) => {
+                acquire.give_up(cx);
+                Err(fault.into())
             }
         })
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.candidate.cancel(cx);
+        self.0.abort(cx);
     }
 }

@@ -154,7 +154,7 @@ fn only_the_driver_sends_and_only_slots_send_again() {
             "operation/slot.rs",
             "operation/backoff.rs",
             "operation/schedule",
-            "operation/acquire/asking.rs",
+            "operation/acquire",
         ],
         &["Backoff"],
     );

@@ -1,11 +1,13 @@
 //! What an acquisition comes to.
 
+use std::time::Duration;
+
 use crate::command::Reply;
-use crate::error::Fault;
+use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::operation::{Claim, Cx, Hold, Terms};
 use crate::runtime::Instant;
-use crate::script::shape;
+use crate::script::{Contended, shape};
 
 /// The claim has the lock.
 pub(crate) struct Granted {
@@ -47,6 +49,23 @@ pub(crate) struct Grant {
     pub(crate) replies: Vec<Reply>,
 }
 
+/// What an attempt, and then the acquisition, comes to.
+pub(super) enum Attempted {
+    Granted(Grant),
+    /// The work was executed before, and this is its kept result.
+    Kept(String),
+    Held(HeldBy),
+    Failed(Fault),
+}
+
+/// What an answer said of a lock that another holder has.
+pub(super) struct HeldBy {
+    pub(super) contended: Contended,
+    /// Read before the request left, and how long its answer took.
+    pub(super) asked_at: Instant,
+    pub(super) round_trip: Duration,
+}
+
 /// What there is to have: the lock, or what was done under it.
 pub(crate) enum Taken<L> {
     Lock(L),
@@ -55,10 +74,10 @@ pub(crate) enum Taken<L> {
 }
 
 impl<L> Taken<L> {
-    pub(super) fn lock(self) -> Result<L, Fault> {
+    pub(super) fn lock(self) -> Result<L, Error> {
         match self {
             Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(shape()),
+            Self::Result(_) => Err(shape().into()),
         }
     }
 }

@@ -1,0 +1,158 @@
+//! A pause of a wait: when there is reason to ask, and what is heard until then.
+
+use std::time::Duration;
+
+use super::subscription::Wakeup;
+use super::taken::Attempted;
+use super::waiting::Meaning;
+use super::{Acquire, Cx, Input, Pause, Step};
+use crate::runtime::Instant;
+
+type Outcome = Option<Attempted>;
+
+impl Pause {
+    /// With a `due` time if the last request got lost.
+    pub(super) const fn new(due: Option<Instant>, now: Instant) -> Self {
+        Self {
+            due,
+            planned: None,
+            timer: None,
+            ask_at: now,
+            wake_at: now,
+        }
+    }
+}
+
+impl Acquire {
+    /// Waits until there is reason to ask.
+    pub(super) fn pause(&mut self, cx: &mut Cx<'_>, mut pause: Pause) -> Outcome {
+        if let Some(timer) = pause.timer.take() {
+            cx.stop(timer);
+        }
+        let listen_at = self.listen_in_time(cx);
+        let connecting = self.wait.subscription.is_connecting() && cx.now < self.wait.connected_by;
+        let hears = connecting || self.wait.subscription.is_listening();
+        pause.ask_at = match (pause.due, pause.planned) {
+            (Some(due), _) => due,
+            // What it hears has not changed.
+            (None, Some((heard, at))) if heard == hears => at,
+            _ => {
+                let Some(until_ask) = self.until_next_ask(cx, hears) else {
+                    return self.in_vain(cx, None);
+                };
+                let at = match connecting {
+                    true => (cx.now + until_ask).min(self.wait.connected_by),
+                    false => cx.now + until_ask,
+                };
+                pause.planned = Some((hears, at));
+                at
+            }
+        };
+        pause.wake_at = listen_at.map_or(pause.ask_at, |at| at.min(pause.ask_at));
+        pause.timer = Some(cx.wake_in(pause.wake_at.since(cx.now)));
+        self.step(Step::Pausing(pause))
+    }
+
+    pub(super) fn paused(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pause: Pause,
+        input: &Input,
+        heard: Option<Wakeup>,
+    ) -> Outcome {
+        let is_over = matches!(input, Input::Woken(id) if pause.timer == Some(*id));
+        match heard {
+            Some(Wakeup::Message(message)) => match self.told(cx, &message) {
+                Some(Meaning::Granted(grant)) => Some(Attempted::Granted(grant)),
+                Some(Meaning::Ours) => self.stop_pausing(cx, &pause),
+                Some(Meaning::MayBeFree | Meaning::Superseded) | None => {
+                    self.step = Step::Pausing(pause);
+                    self.ask_when_affordable(cx)
+                }
+            },
+            // The lock may have been freed before anybody could be told. If others are ahead, the
+            // first one takes it, and hands it on.
+            Some(Wakeup::Confirmed) if pause.due.is_none() && self.is_first() => {
+                self.stop_pausing(cx, &pause)
+            }
+            None if is_over && pause.wake_at == pause.ask_at => self.stop_pausing(cx, &pause),
+            None if !is_over => self.step(Step::Pausing(pause)),
+            _ => self.pause(cx, pause),
+        }
+    }
+
+    /// The lock may be free. It asks as soon as the requests that are left allow it: whatever it is
+    /// told, they must last until the end of its wait.
+    pub(super) fn ask_when_affordable(&mut self, cx: &mut Cx<'_>) -> Outcome {
+        let Step::Pausing(mut pause) = std::mem::replace(&mut self.step, Step::Done) else {
+            return None;
+        };
+        if self.tries_left() == 0 {
+            // It listens on: a release may still hand the lock over.
+            return self.step(Step::Pausing(pause));
+        }
+        let left = self.until_affordable(cx);
+        if left.is_zero() {
+            return self.stop_pausing(cx, &pause);
+        }
+        let at = cx.now + left;
+        pause.due = pause.due.map(|due| due.min(at));
+        pause.planned = (pause.planned).map(|(hears, planned)| (hears, planned.min(at)));
+        self.pause(cx, pause)
+    }
+
+    /// How long it is until it may ask again, so that its requests last.
+    pub(super) fn until_affordable(&self, cx: &Cx<'_>) -> Duration {
+        let apart = self
+            .wait
+            .schedule
+            .apart(self.wait.asked_at, self.tries_left());
+        (self.wait.asked_at + apart).since(cx.now)
+    }
+
+    /// Asks, if it still may.
+    fn stop_pausing(&mut self, cx: &mut Cx<'_>, pause: &Pause) -> Outcome {
+        if let Some(timer) = pause.timer {
+            cx.stop(timer);
+        }
+        if self.tries_left() == 0 {
+            return self.in_vain(cx, None);
+        }
+        self.ask_now(cx)
+    }
+
+    /// How long it is until the next request, if it `hears` or does not; `None` if none is to come.
+    fn until_next_ask(&mut self, cx: &Cx<'_>, hears: bool) -> Option<Duration> {
+        let found = self.wait.found.as_ref()?;
+        let left = self.tries_left();
+        if left == 0 {
+            let rest = self.wait.schedule.rest(cx.now, found.asked_at);
+            return rest.filter(|_| hears && self.accepts_handover);
+        }
+        let (contended, took) = (&found.contended, found.round_trip);
+        (self.wait.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
+    }
+
+    /// Listens, if it is time; when it will be, if that is yet to come.
+    fn listen_in_time(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
+        // One request to listen, and one to ask once it does.
+        let may_listen = self.wait.has_begun && self.requests_left() >= 2;
+        if !self.wait.subscription.is_closed() || !may_listen {
+            return None;
+        }
+        let from = self.wait.subscription.possible_from()?;
+        let schedule = &mut self.wait.schedule;
+        let at = *(self.wait.listen_at)
+            .get_or_insert_with(|| cx.now + schedule.pause_before_listening(cx.host()));
+        let at = at.max(from);
+        if at > cx.now {
+            return Some(at);
+        }
+        self.wait.listen_at = None;
+        self.requests += 1;
+        let left = self.wait.end.since(cx.now);
+        let limit = left.saturating_add(self.claim.topology.request_timeout);
+        self.wait.subscription.open(cx, limit);
+        None
+    }
+}

@@ -1,0 +1,154 @@
+//! What an acquisition asks with: its place in the queue, its call, and what it reads.
+
+use std::sync::Arc;
+
+use super::super::schedule::{self, Schedule};
+use super::super::{Why, check_kind};
+use super::subscription::Subscription;
+use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
+use crate::acquisition::QueuePlace;
+use crate::command::Command;
+use crate::error::Fault;
+use crate::script::{self, Call, Reads, Waiter};
+
+/// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
+/// queueing, or in keeping one to give up what was asked for.
+pub(super) const REQUESTS_OF_A_WAIT: u32 = 4;
+
+impl Acquire {
+    /// An acquisition with the same reads in each request.
+    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
+        Self::new(claim, options, Some(reads))
+    }
+
+    /// An acquisition that asks its driver for its reads before each request.
+    pub(crate) fn inquiring(claim: Claim, options: AcquireOptions) -> Self {
+        Self::new(claim, options, None)
+    }
+
+    fn new(mut claim: Claim, mut options: AcquireOptions, reads: Option<&[Command]>) -> Self {
+        let own = own_place(&claim, &options);
+        let QueuePlace {
+            ttl,
+            label,
+            fair,
+            waiter,
+            channel,
+        } = match &claim.caller {
+            Some(caller) => caller.stand(own),
+            None => own,
+        };
+        (claim.ttl, claim.label, options.fair) = (ttl, label, fair);
+        let fixed = reads.unwrap_or_default();
+        Self {
+            call: call(&claim, &options, waiter.as_ref(), fixed),
+            accepts_handover: accepts_handover(&claim, waiter.as_ref(), fixed),
+            inquires: reads.is_none(),
+            needs_cleanup: false,
+            requests: 0,
+            uncounted: 0,
+            tries: 0,
+            has_asked: false,
+            waits: false,
+            wait: Wait::new(&claim, &options, channel),
+            step: Step::New,
+            claim,
+            options,
+            waiter,
+        }
+    }
+
+    /// Has the next request read what is to be read by now.
+    pub(super) fn update(&mut self, cx: &mut Cx<'_>) -> Result<(), Fault> {
+        if !self.claim.is_own() {
+            return Err(Why::Lost.about(self.claim.lock()));
+        }
+        if !self.inquires {
+            return Ok(());
+        }
+        let reads = cx.reads();
+        script::check_reads(&reads)
+            .and_then(|()| check_kind(&self.claim.kind, &reads))
+            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
+        let waiter = self.waiter.as_ref();
+        self.call = call(&self.claim, &self.options, waiter, &reads);
+        self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
+        Ok(())
+    }
+}
+
+impl Wait {
+    fn new(claim: &Claim, options: &AcquireOptions, channel: Option<String>) -> Self {
+        let wait = options.wait.unwrap_or_default();
+        let end = claim.since + wait;
+        let tries = options.max_requests / claim.kind.requests_of_a_try();
+        let liveness = schedule::liveness(claim.ttl);
+        Self {
+            end,
+            schedule: Schedule::new(end, wait, liveness, tries),
+            backoff: None,
+            subscription: Subscription::new(claim.topology.clone(), channel),
+            connected_by: end,
+            listen_at: None,
+            place: None,
+            has_begun: false,
+            asked_at: claim.since,
+            message: None,
+            is_confirmed: false,
+            found: None,
+            unknown: None,
+            failed: None,
+        }
+    }
+}
+
+/// The place in the queue that `claim` would have.
+fn own_place(claim: &Claim, options: &AcquireOptions) -> QueuePlace {
+    let stands = options.wait.is_some() && options.max_requests >= REQUESTS_OF_A_WAIT;
+    let channel = (stands && claim.topology.may_push())
+        .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
+        .flatten();
+    let waiter = (stands && claim.kind.queues()).then(|| {
+        let liveness = schedule::liveness(claim.ttl);
+        Waiter::new(
+            &claim.token,
+            claim.ttl.min(liveness),
+            claim.ttl,
+            liveness,
+            options.fair,
+            claim.kind.wants(),
+            &claim.label,
+            channel.as_deref(),
+        )
+    });
+    QueuePlace {
+        ttl: claim.ttl,
+        label: claim.label.clone(),
+        fair: options.fair,
+        waiter,
+        channel,
+    }
+}
+
+fn call(
+    claim: &Claim,
+    options: &AcquireOptions,
+    waiter: Option<&Waiter>,
+    reads: &[Command],
+) -> Arc<Call> {
+    let subject = claim.subject();
+    let reads = Reads {
+        commands: reads,
+        in_any_case: options.reads_in_any_case,
+    };
+    Call::acquire(subject, claim.ttl, waiter, options.fair, reads)
+        .replicated(claim.replicas.as_ref())
+        .telling_each(options.tells_each)
+        .into()
+}
+
+fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
+    let is_whole = waiter.is_some_and(|waiter| claim.ttl <= waiter.liveness);
+    // The release that hands it over waits for no replicas.
+    is_whole && reads.is_empty() && claim.replicas.is_none()
+}
