@@ -18,32 +18,40 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// `std::time::Instant` panics on `wasm32-unknown-unknown`, and a simulation must be able to invent
 /// times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instant(Duration);
+pub struct Instant(
+    /// In nanoseconds, of which 64 bits hold centuries.
+    u64,
+);
 
 impl Instant {
     /// Before anything has happened.
-    pub(crate) const ORIGIN: Self = Self::from_origin(Duration::ZERO);
+    pub(crate) const ORIGIN: Self = Self(0);
 
     /// The instant at `elapsed` after the clock's origin, whatever that origin is.
     pub const fn from_origin(elapsed: Duration) -> Self {
-        Self(elapsed)
+        Self(nanos(elapsed))
     }
 
     /// The time from `earlier` to this instant; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     pub(crate) const fn earlier_by(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(duration))
+        Self(self.0.saturating_sub(nanos(duration)))
     }
+}
+
+const fn nanos(duration: Duration) -> u64 {
+    let whole = duration.as_secs().saturating_mul(1_000_000_000);
+    whole.saturating_add(duration.subsec_nanos() as u64)
 }
 
 impl Add<Duration> for Instant {
     type Output = Self;
 
     fn add(self, later: Duration) -> Self {
-        Self(self.0.saturating_add(later))
+        Self(self.0.saturating_add(nanos(later)))
     }
 }
 

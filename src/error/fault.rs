@@ -6,7 +6,7 @@ use super::Error;
 
 /// An [`Error`] in one word, so that what seldom happens takes no room on the way. Whoever tells it
 /// to the caller takes the error out.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Fault(Box<Error>);
 
 impl Fault {

@@ -13,7 +13,7 @@ use crate::name::Name;
 use crate::redact;
 use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
-use crate::script::{self, Answer, Call, Subject};
+use crate::script::{self, Answer, Call, Subject, Waiter};
 use crate::token::{Session, Token};
 use crate::topology::Topology;
 
@@ -80,6 +80,17 @@ impl Claim {
         replies
     }
 
+    /// Gives up in the background all that was asked for with its token, whatever became of it.
+    pub(crate) fn abandon(&self, cx: &mut Cx<'_>, waiter: Option<&Waiter>, limit: TimeLimit) {
+        cx.begin_in_background(GiveBack {
+            claim: self.clone(),
+            call: Call::abandon(self.subject(), waiter).into(),
+            limit,
+            ask: None,
+            lease: None,
+        });
+    }
+
     /// Whether nobody else goes on with it.
     pub(crate) fn is_own(&self) -> bool {
         self.caller.as_ref().is_none_or(Caller::is_last)
@@ -141,17 +152,6 @@ pub(crate) struct GiveBack {
 }
 
 impl GiveBack {
-    /// What a token that never had the lock, or may have had it, asked for.
-    pub(crate) fn asked_for(claim: Claim, call: Call, limit: TimeLimit) -> Self {
-        Self {
-            claim,
-            call: call.into(),
-            limit,
-            ask: None,
-            lease: None,
-        }
-    }
-
     /// A lease that nobody has any more.
     pub(crate) fn lease(claim: Claim, call: Call, tells_loss: bool) -> Self {
         Self {

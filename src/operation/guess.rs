@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ask, Claim, Completed, Cx, GiveBack, Grant, Granted, Input, Operation, TimeLimit};
+use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit};
 use crate::command::Reply;
 use crate::error::Error;
 use crate::script::{Answer, Call, shape};
@@ -56,9 +56,7 @@ impl RunGuess {
     }
 
     fn abandon(&self, cx: &mut Cx<'_>) {
-        let call = Call::abandon(self.claim.subject(), None);
-        let claim = self.claim.clone();
-        cx.begin_in_background(GiveBack::asked_for(claim, call, TimeLimit::TIMEOUT));
+        self.claim.abandon(cx, None, TimeLimit::TIMEOUT);
     }
 }
 

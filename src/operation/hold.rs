@@ -172,16 +172,13 @@ impl Hold {
         begun.map_err(|why| self.error(why))
     }
 
-    /// The outcome for the caller of a write, from Redis's reply. `None` is that the lock was not
-    /// held.
+    /// The outcome for the caller of a write, from what Redis told.
     pub(super) fn settle(
         &self,
         cx: &Cx<'_>,
         writing: Writing,
-        outcome: Result<Option<Vec<Reply>>, Fault>,
+        told: Result<Vec<Reply>, Fault>,
     ) -> Result<Vec<Reply>, Fault> {
-        let lost = || self.error(Why::Lost);
-        let told = outcome.and_then(|replies| replies.ok_or_else(lost));
         let told = self.state().settle(writing, cx.now, told);
         self.watchers.tell();
         told
@@ -236,9 +233,7 @@ impl Hold {
         self.tell_loss(cx.host(), cx.now);
         // A minority may still keep others out.
         if self.claim.kind.is_voted() {
-            let call = Call::abandon(self.claim.subject(), None);
-            let claim = self.claim.clone();
-            cx.begin_in_background(GiveBack::asked_for(claim, call, TimeLimit::TIMEOUT));
+            self.claim.abandon(cx, None, TimeLimit::TIMEOUT);
         }
     }
 

@@ -1,8 +1,7 @@
 //! Writing under a hold: renewing it, running commands under it, and giving it back.
 //!
 //! ```text
-//! New ─ may it? ─▶ Renewing ── answered ──▶ done: it goes on
-//!          └─────▶ Ending ──── answered ──▶ done: it is over
+//! New ── may it? ──▶ Asking ── answered ──▶ done: the hold goes on, or is over
 //! ```
 //!
 //! Of the writes that count, which run commands or give it back, one at a time is under way.
@@ -10,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Aim, Hold, LAST, Writing};
+use super::hold::{Aim, Hold, LAST, Why, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
@@ -19,254 +18,233 @@ use crate::ttl;
 
 pub(crate) struct Write {
     hold: Arc<Hold>,
-    phase: Phase,
+    aimed: Aimed,
+    commands: Vec<Command>,
+    /// Whether a command that failed is a reply, and not the error of all.
+    tells_each: bool,
+    /// For how long this renewal keeps the hold, if not for the lease's own ttl.
+    once: Option<Duration>,
+    /// The ttl that it asks for, if that is known; else the script knows it.
+    told: Option<Duration>,
+    renewal: Renewal,
     /// Set for a write with a number, from when it is sent until it is settled.
     writing: Option<Writing>,
-}
-
-enum Phase {
-    New(Aimed),
-    /// The hold goes on.
-    Renewing(Ask, Term),
-    /// It is over.
-    Ending(Ask),
-    Done,
+    phase: Phase,
 }
 
 /// What it is to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Aimed {
-    /// For this ttl once, or for the lease's own.
-    Renew(Option<Duration>),
+    Renew,
     /// As a renewal; from then on the lease is a reader's.
     Downgrade,
-    Exec(Vec<Command>),
-    /// Whether a command that failed is a reply, and not the error of all.
-    Commit(Vec<Command>, bool),
+    /// Runs commands, and renews.
+    Exec,
+    /// Runs commands, and releases.
+    Commit,
     Release,
 }
 
-/// How long a write keeps the hold.
-#[derive(Clone, Copy)]
-struct Term {
-    /// The ttl, if it is known; else the one that the script finds.
-    told: Option<Duration>,
-    is_for_once: bool,
-    is_downgrade: bool,
-    renewal: Renewal,
+enum Phase {
+    New,
+    Asking(Ask),
+    Done,
 }
 
 impl Write {
     pub(crate) const fn renew(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Renew(None))
+        Self::new(hold, Aimed::Renew, Vec::new())
     }
 
-    pub(crate) const fn renew_for(hold: Arc<Hold>, ttl: Duration) -> Self {
-        Self::new(hold, Aimed::Renew(Some(ttl)))
+    pub(crate) fn renew_for(hold: Arc<Hold>, ttl: Duration) -> Self {
+        Self {
+            once: Some(ttl),
+            ..Self::renew(hold)
+        }
     }
 
     /// Goes on as a reader.
     pub(crate) const fn downgrade(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Downgrade)
+        Self::new(hold, Aimed::Downgrade, Vec::new())
     }
 
     /// Runs commands, and renews the lease.
     pub(crate) const fn exec(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Exec(commands))
+        Self::new(hold, Aimed::Exec, commands)
     }
 
     /// Runs commands, and gives the lock back.
     pub(crate) const fn commit(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Commit(commands, false))
+        Self::new(hold, Aimed::Commit, commands)
     }
 
     /// As [`Write::commit`]. A command that failed does not fail the others: its reply is the
     /// error.
-    pub(crate) const fn commit_each(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Commit(commands, true))
+    pub(crate) fn commit_each(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
+        Self {
+            tells_each: true,
+            ..Self::commit(hold, commands)
+        }
     }
 
     pub(crate) const fn release(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Release)
+        Self::new(hold, Aimed::Release, Vec::new())
     }
 
-    const fn new(hold: Arc<Hold>, aimed: Aimed) -> Self {
+    const fn new(hold: Arc<Hold>, aimed: Aimed, commands: Vec<Command>) -> Self {
         Self {
             hold,
-            phase: Phase::New(aimed),
+            aimed,
+            commands,
+            tells_each: false,
+            once: None,
+            told: None,
+            renewal: Renewal::NONE,
             writing: None,
+            phase: Phase::New,
         }
     }
 
     /// What it waits for.
     pub(super) fn waits_for(&self) -> Vec<Id> {
         match &self.phase {
-            Phase::Renewing(ask, _) => ask.waits_for(),
-            Phase::Ending(ask) => ask.waits_for(),
-            Phase::New(_) | Phase::Done => Vec::new(),
+            Phase::Asking(ask) => ask.waits_for(),
+            Phase::New | Phase::Done => Vec::new(),
         }
+    }
+
+    /// It gives the lock back.
+    const fn is_last(&self) -> bool {
+        matches!(self.aimed, Aimed::Commit | Aimed::Release)
     }
 
     /// # Errors
     /// Why it may not be sent.
-    fn begin(&self, cx: &Cx<'_>, aimed: &Aimed) -> Result<(Phase, Option<Writing>), Fault> {
+    fn begin(&mut self, cx: &Cx<'_>) -> Result<Ask, Fault> {
+        let limit = self.check(cx)?;
+        if !matches!(self.aimed, Aimed::Renew | Aimed::Downgrade) {
+            let aim = Aim {
+                has_commands: !self.commands.is_empty(),
+                is_last: self.is_last(),
+            };
+            self.writing = Some(self.hold.begin(cx, aim)?);
+        }
+        let number = self.writing.as_ref().map_or(0, |writing| writing.number);
+        let call = match self.aimed {
+            Aimed::Release => self.hold.release(LAST, &[]),
+            Aimed::Commit => {
+                let call = self.hold.release(number, &self.commands);
+                call.telling_each(self.tells_each)
+            }
+            Aimed::Renew | Aimed::Downgrade | Aimed::Exec => self.renewing(number)?,
+        };
+        let claim = &self.hold.claim;
+        let replicas = claim.replicas.as_ref();
+        let call = call.replicated(replicas.filter(|_| self.aimed != Aimed::Release));
+        Ok(claim.ask(call.into(), limit))
+    }
+
+    /// For how long it makes sense.
+    fn check(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
-        match aimed {
-            Aimed::Renew(ttl) => {
-                if let Some(ttl) = *ttl {
+        match self.aimed {
+            Aimed::Renew => {
+                if let Some(ttl) = self.once {
                     ttl::check(ttl)?;
                     claim.check_renewal(ttl)?;
                 }
                 if !claim.is_own() {
                     return Err(hold.pass_on(cx.host(), cx.now));
                 }
-                let limit = hold.check_held(cx)?;
-                Ok((self.renewing(*ttl, limit, &[], 0), None))
+                hold.check_held(cx)
             }
-            Aimed::Downgrade => {
-                let limit = hold.check_writer(cx)?;
-                let term = self.term(None, true);
-                let (ttl, write) = (self.ttl(term), self.number(&[], 0));
-                let (subject, is_told) = (claim.subject(), term.told.is_some());
-                let call = Call::downgrade(subject, ttl, is_told, &write);
-                let call = call.ok_or_else(|| hold.no_writer())?;
-                Ok((self.going_on(call, limit, term), None))
+            Aimed::Downgrade => hold.check_writer(cx),
+            Aimed::Exec => {
+                claim.check_writes(&self.commands)?;
+                hold.check_held(cx)
             }
-            Aimed::Exec(commands) => {
-                claim.check_writes(commands)?;
-                let limit = hold.check_held(cx)?;
-                let aim = Aim {
-                    has_commands: !commands.is_empty(),
-                    is_last: false,
-                };
-                let writing = hold.begin(cx, aim)?;
-                let phase = self.renewing(None, limit, commands, writing.number);
-                Ok((phase, Some(writing)))
-            }
-            Aimed::Commit(commands, tells_each) => {
-                claim.check_writes(commands)?;
-                let limit = hold.check_last_write(cx)?;
-                let aim = Aim {
-                    has_commands: !commands.is_empty(),
-                    is_last: true,
-                };
-                let writing = hold.begin(cx, aim)?;
-                let call = hold.release(writing.number, commands);
-                let call = call.replicated(claim.replicas.as_ref());
-                let call = call.telling_each(*tells_each);
-                Ok((Phase::Ending(claim.ask(call.into(), limit)), Some(writing)))
+            Aimed::Commit => {
+                claim.check_writes(&self.commands)?;
+                hold.check_last_write(cx)
             }
             Aimed::Release => {
                 hold.check_last(cx.now)?;
-                let aim = Aim {
-                    has_commands: false,
-                    is_last: true,
-                };
-                let writing = hold.begin(cx, aim)?;
-                let ask = claim.ask(hold.release(LAST, &[]).into(), TimeLimit::TIMEOUT);
-                Ok((Phase::Ending(ask), Some(writing)))
+                Ok(TimeLimit::TIMEOUT)
             }
         }
     }
 
-    fn renewing(
-        &self,
-        ttl: Option<Duration>,
-        limit: TimeLimit,
-        commands: &[Command],
-        number: u64,
-    ) -> Phase {
-        let term = self.term(ttl, false);
-        let (ttl, write) = (self.ttl(term), self.number(commands, number));
-        let subject = self.hold.claim.subject();
-        let call = Call::renew(subject, ttl, term.told.is_some(), &write, term.renewal);
-        self.going_on(call, limit, term)
-    }
-
-    fn term(&self, ttl: Option<Duration>, is_downgrade: bool) -> Term {
-        Term {
-            told: ttl.or_else(|| self.hold.known_ttl()),
-            is_for_once: ttl.is_some(),
-            is_downgrade,
-            renewal: self.hold.number_renewal(),
-        }
-    }
-
-    fn ttl(&self, term: Term) -> Duration {
-        term.told.unwrap_or(self.hold.claim.ttl)
-    }
-
-    fn number<'a>(&'a self, commands: &'a [Command], number: u64) -> script::Write<'a> {
-        script::Write {
-            session: &self.hold.claim.session,
+    /// The call of a write behind which the hold goes on.
+    fn renewing(&mut self, number: u64) -> Result<Call, Fault> {
+        let hold = &self.hold;
+        self.told = self.once.or_else(|| hold.known_ttl());
+        self.renewal = hold.number_renewal();
+        let (subject, is_told) = (hold.claim.subject(), self.told.is_some());
+        let ttl = self.told.unwrap_or(hold.claim.ttl);
+        let write = script::Write {
+            session: &hold.claim.session,
             number,
-            fence: self.hold.fence(),
-            commands,
+            fence: hold.fence(),
+            commands: &self.commands,
+        };
+        if self.aimed != Aimed::Downgrade {
+            return Ok(Call::renew(subject, ttl, is_told, &write, self.renewal));
         }
+        let call = Call::downgrade(subject, ttl, is_told, &write);
+        Ok(call.ok_or_else(|| hold.no_writer())?)
     }
 
-    fn going_on(&self, call: Call, limit: TimeLimit, term: Term) -> Phase {
-        let claim = &self.hold.claim;
-        let call = call.replicated(claim.replicas.as_ref());
-        Phase::Renewing(claim.ask(call.into(), limit), term)
-    }
-
-    fn renewed(
-        &mut self,
-        cx: &mut Cx<'_>,
-        term: Term,
-        settled: Completed,
-    ) -> Result<Vec<Reply>, Fault> {
+    /// The hold goes on.
+    fn renewed(&self, cx: &mut Cx<'_>, completed: Completed) -> Result<Vec<Reply>, Fault> {
         // A repeat gets the answer to the first request that arrived, which was the one that gave
         // the full ttl.
         let renewed_at = match self.writing {
-            Some(_) => settled.begun_at,
-            None => settled.asked_at,
+            Some(_) => completed.begun_at,
+            None => completed.asked_at,
         };
-        let took = cx.now.since(settled.asked_at);
-        let hold = &self.hold;
-        let told = match settled.outcome {
+        let took = cx.now.since(completed.asked_at);
+        let (hold, is_for_once) = (&self.hold, self.once.is_some());
+        match completed.outcome {
             Ok(Answer::NotDone) => Err(hold.miss(cx)),
             Ok(Answer::Renewed(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
             Ok(Answer::Renewed(renewed)) => {
-                hold.renew(Some(&renewed), term.told, term.is_for_once, renewed_at);
-                hold.grant(term.renewal);
-                if term.is_downgrade {
+                hold.renew(Some(&renewed), self.told, is_for_once, renewed_at);
+                hold.grant(self.renewal);
+                if self.aimed == Aimed::Downgrade {
                     hold.become_reader();
                 }
                 hold.observe_renewal(cx, took);
                 Ok(renewed.replies)
             }
             Ok(_) => Err(shape()),
-            Err(error) => {
-                if let Error::CommandFailed { .. } = *error {
-                    hold.renew(None, term.told, term.is_for_once, renewed_at);
+            Err(fault) => {
+                if let Error::CommandFailed { .. } = *fault {
+                    hold.renew(None, self.told, is_for_once, renewed_at);
                     hold.observe_renewal(cx, took);
                 }
-                Err(error)
+                Err(fault)
             }
-        };
-        match self.writing.take() {
-            Some(writing) => self.hold.settle(cx, writing, told.map(Some)),
-            None => told,
         }
     }
 
-    fn go_on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Vec<Reply>, Fault>> {
-        match &mut self.phase {
-            Phase::Renewing(ask, term) => {
-                let (settled, term) = (ask.on(cx, input)?, *term);
-                Some(self.renewed(cx, term, settled))
-            }
-            Phase::Ending(ask) => {
-                let settled = ask.on(cx, input)?;
-                let writing = self.writing.take()?;
-                let told = settled.outcome.and_then(Answer::replies);
-                let told = self.hold.settle(cx, writing, told);
-                self.hold.observe_end(cx, &told, settled.asked_at);
-                Some(told.map(|replies| self.hold.claim.quoted(replies)))
-            }
-            Phase::New(_) | Phase::Done => None,
+    fn answered(&mut self, cx: &mut Cx<'_>, completed: Completed) -> Result<Vec<Reply>, Fault> {
+        let asked_at = completed.asked_at;
+        let told = match self.is_last() {
+            false => self.renewed(cx, completed),
+            true => completed.outcome.and_then(|answer| {
+                let lost = || self.hold.error(Why::Lost);
+                answer.replies()?.ok_or_else(lost)
+            }),
+        };
+        let told = match self.writing.take() {
+            Some(writing) => self.hold.settle(cx, writing, told),
+            None => told,
+        };
+        if !self.is_last() {
+            return told;
         }
+        self.hold.observe_end(cx, &told, asked_at);
+        told.map(|replies| self.hold.claim.quoted(replies))
     }
 }
 
@@ -274,17 +252,22 @@ impl Operation for Write {
     type Outcome = Result<Vec<Reply>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        if let Phase::New(aimed) = &self.phase {
-            match self.begin(cx, aimed) {
-                Ok((phase, writing)) => (self.phase, self.writing) = (phase, writing),
-                Err(error) => {
-                    self.phase = Phase::Done;
+        let mut ask = match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::New => match self.begin(cx) {
+                Ok(ask) => ask,
+                Err(fault) => {
                     let lock = self.hold.claim.name.shown();
-                    return Some(Err(error.of_lock(Some(lock)).into()));
+                    return Some(Err(fault.of_lock(Some(lock)).into()));
                 }
-            }
-        }
-        Some(self.go_on(cx, input)?.map_err(Error::from))
+            },
+            Phase::Asking(ask) => ask,
+            Phase::Done => return None,
+        };
+        let Some(completed) = ask.on(cx, input) else {
+            self.phase = Phase::Asking(ask);
+            return None;
+        };
+        Some(self.answered(cx, completed).map_err(Error::from))
     }
 
     /// Nobody learns the outcome of what was sent.

@@ -45,6 +45,14 @@ pub(crate) struct Renewal {
     pub(crate) granted: u64,
 }
 
+impl Renewal {
+    /// Of what renews nothing.
+    pub(crate) const NONE: Self = Self {
+        number: 0,
+        granted: 0,
+    };
+}
+
 impl Call {
     /// Asks for the lock; with a `waiter`, or with `fair`, as the queue has it.
     pub(crate) fn acquire(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{GiveBack, TimeLimit};
+use super::super::TimeLimit;
 use super::request::REQUESTS_OF_A_WAIT;
 use super::taken::Grant;
 use super::{Acquire, Cx, Granted};
@@ -10,7 +10,7 @@ use crate::error::{Error, Fault, UNENDING};
 use crate::event::EventKind;
 use crate::name::Name;
 use crate::runtime::Instant;
-use crate::script::{Call, Contended};
+use crate::script::Contended;
 
 impl Acquire {
     /// What to say when the wait was in vain, with an estimate of when to come back, or without:
@@ -94,11 +94,10 @@ impl Acquire {
     pub(super) fn abandon(&mut self, cx: &mut Cx<'_>) -> bool {
         let is_due = std::mem::take(&mut self.needs_cleanup) && self.claim.is_own();
         if is_due {
-            let call = Call::abandon(self.claim.subject(), self.waiter.as_ref());
             let sent = self.requests.saturating_add(self.uncounted);
             let left = self.options.max_requests.saturating_sub(sent);
             let limit = TimeLimit::TIMEOUT.requests(left);
-            cx.begin_in_background(GiveBack::asked_for(self.claim.clone(), call, limit));
+            self.claim.abandon(cx, self.waiter.as_ref(), limit);
         }
         is_due
     }
