@@ -11,7 +11,7 @@ mod client;
 mod json;
 mod words;
 
-use edgelock::web::driven::{self as web, Came, Held, Steps, Told, Writes};
+use edgelock::web::driven::{self as web, Came, Guessed, Held, Steps, Told, Writes};
 use edgelock::{Acquisition, Command, Error, Token};
 use js_sys::Function;
 use wasm_bindgen::prelude::*;
@@ -42,6 +42,8 @@ enum Kind {
 struct Call {
     steps: Steps,
     made: Vec<Thing>,
+    /// By which it may come to a lease, if that must be known before.
+    token: Option<Token>,
 }
 
 /// What a method throws: a failure as JSON.
@@ -93,6 +95,16 @@ impl Thing {
             (Kind::Lock(lock), "tryAcquire") => lock.try_steps(),
             (Kind::Lock(lock), "acquire") => lock.acquire_steps(&words.commands()),
             (Kind::Lock(lock), "tryAndRead") => lock.try_and_read_steps(&words.commands()),
+            (Kind::Lock(lock), "guess") => {
+                let (steps, token) = checked(lock.guess_steps(&Guessed {
+                    sent: words.count(),
+                    reads: words.commands(),
+                    found: words.values(),
+                    writes: words.commands(),
+                    until_us: words.number(),
+                }))?;
+                return Ok(Some(Self::call(steps, Some(token))));
+            }
             (Kind::Lock(lock), "inspect") => lock.inspect_steps(),
             (Kind::Lock(lock), "forceRelease") => lock.force_release_steps(),
             (Kind::Once(once), "begin") => once.begin_steps(),
@@ -117,9 +129,9 @@ impl Thing {
         Ok(Some(steps.into()))
     }
 
-    /// A call of two: of a lock, for an acquisition; or of a lease, which has the result of work
-    /// that is executed once stored. `reads` returns what to read before each request that may take
-    /// the lock, and does not throw.
+    /// A call of two: of a lock, for an acquisition, after so many requests; or of a lease, which
+    /// has the result of work that is executed once stored. `reads` returns what to read before
+    /// each request that may take the lock, and does not throw.
     ///
     /// # Errors
     /// `result_too_large`.
@@ -130,14 +142,14 @@ impl Thing {
         words: &str,
         reads: Option<Function>,
     ) -> Result<Self, Thrown> {
+        let mut words = Words::of(words);
         match (&self.0, &other.0, reads) {
             (Kind::Lock(lock), Kind::Acquisition(acquisition), Some(reads)) => {
-                let reads = move || asked(&reads);
-                Ok(lock.acquire_as_steps(acquisition, reads).into())
+                let (sent, reads) = (words.count(), move || asked(&reads));
+                Ok(lock.acquire_as_steps(acquisition, sent, reads).into())
             }
             (Kind::Lease(held), Kind::Once(once), None) => {
-                let result = Words::of(words).text();
-                Ok(checked(once.store(held, &result))?.into())
+                Ok(checked(once.store(held, &words.text()))?.into())
             }
             _ => Err(unknown()),
         }
@@ -152,6 +164,12 @@ impl Thing {
         let answered = match (&self.0, &*words.text()) {
             (Kind::Lock(lock), "checkReads") => lock.check_reads(&words.commands()),
             (Kind::Lock(lock), "checkWrites") => lock.checked_writes(&words.commands()),
+            (Kind::Lock(lock), "mayGuess") => {
+                return Ok(lock.may_guess(words.count()).to_string());
+            }
+            (Kind::Call(call), "token") => {
+                return Ok(call.token.as_ref().map_or("", Token::expose).to_owned());
+            }
             (Kind::Lease(held), "fence") => return Ok(held.fence().to_string()),
             (Kind::Lease(held), "startKeeping") => held.start_keeping(),
             (Kind::Lease(held), "quitKeeping") => {
@@ -218,10 +236,16 @@ impl Thing {
     }
 }
 
+impl Thing {
+    fn call(steps: Steps, token: Option<Token>) -> Self {
+        let made = Vec::new();
+        Self(Kind::Call(Call { steps, made, token }))
+    }
+}
+
 impl From<Steps> for Thing {
     fn from(steps: Steps) -> Self {
-        let made = Vec::new();
-        Self(Kind::Call(Call { steps, made }))
+        Self::call(steps, None)
     }
 }
 

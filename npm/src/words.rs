@@ -47,6 +47,11 @@ impl Words {
             .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
     }
 
+    /// The same, which has no default.
+    pub(crate) fn count(&mut self) -> u32 {
+        self.maybe_count().unwrap_or_default()
+    }
+
     /// A time in milliseconds.
     pub(crate) fn maybe_time(&mut self) -> Option<Duration> {
         self.maybe_number().map(Duration::from_millis)
@@ -70,6 +75,11 @@ impl Words {
     /// Values of a list.
     pub(crate) fn list(&mut self) -> Self {
         Self(elements(self.value()))
+    }
+
+    /// The values of a list, as they are.
+    pub(crate) fn values(&mut self) -> Vec<Reply> {
+        self.list().0.collect()
     }
 
     /// The lists in a list.

@@ -35,10 +35,12 @@ export interface Turn<Item, Answer> {
    * it is the turn of one.
    */
   owes: number;
-  /** It has the lock. From then on no item leaves it. */
+  /** It has the lock, or was sent without it. From then on no item leaves it. */
   hasBegun: boolean;
   /** What proves its lease, once its commit is on its way. */
-  proof?: string;
+  proof?: string | undefined;
+  /** What the line owed, and how many items a turn had at most, before it began. */
+  before?: readonly [owed: number, most: number];
 }
 
 /** What a turn takes at most. */
@@ -84,6 +86,11 @@ export class Gather<Item, Answer> {
   /** How many wait for a turn. */
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  /** How many items are in the turn, or wait. */
+  get here(): number {
+    return (this.#turn?.entries.length ?? 0) + this.#waiting.length;
   }
 
   arrive(entry: Entry<Item, Answer>): void {
@@ -158,6 +165,7 @@ export class Gather<Item, Answer> {
    */
   begin(turn: Turn<Item, Answer>): boolean[] | undefined {
     if (!this.beat(turn)) return undefined;
+    turn.before = [this.#owed, this.#most];
     // One item may have had the large reply. If not, a later turn finds out.
     this.#most += Math.floor(this.#most / 8) + 1;
     turn.hasBegun = true;
@@ -258,6 +266,13 @@ export class Gather<Item, Answer> {
     if (!this.beat(turn)) return false;
     turn.proof = proof;
     return true;
+  }
+
+  /** Nothing was written for this turn after all. It goes on as before it began. */
+  retreat(turn: Turn<Item, Answer>): void {
+    if (this.#turn !== turn || !turn.before) return;
+    [turn.proof, turn.hasBegun] = [undefined, false];
+    [this.#owed, this.#most] = turn.before;
   }
 
   /** Ends the turn, and tells those that are left in it. */

@@ -1,14 +1,17 @@
 // Callers of one process that share turns of a lock.
 import { type CallOptions, signalOf } from "./abort.js";
-import { callable, count, type Names, options as known } from "./check.js";
-import { bytesOf, type Command, fromRaw, isSame, toRaw } from "./command.js";
-import { type CommandFailedError, EdgelockError, HeldError } from "./errors.js";
+import { callable, count, flag, type Names, options as known } from "./check.js";
+import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
+import { committed, type Decided, NOTHING } from "./decided.js";
+import { EdgelockError, HeldError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
-import { Lock } from "./lock.js";
-import { commandFailed, invalidArgument, refused, unavailable } from "./make-error.js";
+import { type Home, Lock } from "./lock.js";
+import { invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
+import { type Asked, Reads } from "./reads.js";
+import { Seen } from "./seen.js";
 
 /** What becomes of an item. */
 export interface Decision<Answer> {
@@ -27,6 +30,23 @@ export interface Decision<Answer> {
  */
 export interface Section<Item, Answer, State = undefined> {
   /**
+   * Whether `decide` uses the fence. By default it does: each turn takes the lock.
+   *
+   * If it does not, say `false`: then a turn that nobody competes with is one request, and one
+   * round trip. The items are decided by what their reads will find: what the last turn of this
+   * isolate left, what a look found, and nothing for other keys. The request writes only if the
+   * lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
+   * written, the turn takes the lock, and the items are decided once more, by other replies. So
+   * `decide` must be able to do with replies that were never true, such as nothing for a key that
+   * is always there, and must depend on nothing but its arguments.
+   *
+   * So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn the
+   * lock. So do replies that are no text, and reads that all items have if they find more than
+   * 4 KiB or if one of them has more than 512 bytes; and a new command other than those that read
+   * strings, hashes, lists, sets and sorted sets. Locks that wait for replicas are always taken.
+   */
+  readonly usesFence?: boolean | undefined;
+  /**
    * What must be known to decide `item`. Put what all items read first, in the same order: it is
    * then read once for all.
    */
@@ -35,7 +55,7 @@ export interface Section<Item, Answer, State = undefined> {
   begin?(): State;
   /**
    * Decides `item` by the `replies` to its reads, by what the items before it made of `state`, and
-   * by the turn's fence.
+   * by the turn's fence, or 0 if `usesFence` is `false`.
    */
   decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
   /** What is written once for all items of a turn, after what was written for each. */
@@ -73,34 +93,47 @@ export interface GroupCommitOptions {
 const GROUP: Names<GroupCommitOptions> = { maxItems: 1, maxBytes: 1, maxWaiting: 1 };
 
 /** What a look says of an item, if it answers it. */
-type Seen<Answer> = { readonly answer: Answer } | null;
+type Looked<Answer> = { readonly answer: Answer } | null;
 
-/** What a turn has decided. */
-interface Decided<Answer> {
-  /** The places in the turn of the items that are decided. */
-  readonly places: readonly number[];
-  readonly outcomes: readonly Outcome<Answer>[];
-  readonly writes: readonly Command[];
-  /** Which outcome each write belongs to. The writes behind these belong to the turn. */
-  readonly owners: readonly number[];
-  /** The first outcome that depends on a write. */
-  readonly firstWrite: number;
+/** A turn that has the lock. */
+interface Found<Item> {
+  readonly lease: Lease;
+  readonly items: readonly Asked<Item>[];
+  readonly reads: Reads;
+  readonly replies: readonly Reply[];
 }
 
-/** What a turn decides that all have left. */
-const NOTHING: Decided<never> = { places: [], outcomes: [], writes: [], owners: [], firstWrite: Infinity };
-
-interface Asked<Item> {
-  readonly item: Item;
-  readonly reads: readonly Command[];
+/** A turn that must wait for the lock, after so many requests. */
+interface NeedsLock {
+  readonly sent: number;
 }
+
+/** A turn that has ended, and how many items it decided. */
+interface Over {
+  readonly count: number;
+}
+
+const IN_VAIN: Over = { count: 0 };
+
+/** What the items of a turn are decided with. */
+interface Under {
+  readonly reads: Reads;
+  readonly replies: readonly Reply[];
+  readonly fence: number;
+  /** Whether the rest is to wait for the next turn. */
+  readonly isLate: () => boolean;
+}
+
+/** A request that is later than this, in milliseconds, runs no writes. Its receipt lives longer. */
+const LATEST = 20_000;
 
 /**
  * Shares turns of a lock between callers of one process, or isolate: group commit.
  *
  * While a turn is under way, the items that arrive gather for the next one. One caller then
  * acquires the lock for all of them, and reads what all need in that same request. It decides the
- * items one after the other, and writes for all in a second request. An item that arrives before
+ * items one after the other, and writes for all in a second request. Where nobody competes, one
+ * request does all of that, if `usesFence` of the section is `false`. An item that arrives before
  * the request that takes the lock was sent is in that turn. Items are decided in order of arrival,
  * unless one is too large for its turn, and each caller gets its own answer.
  *
@@ -111,8 +144,10 @@ interface Asked<Item> {
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
+  readonly #usesFence: boolean;
+  readonly #seen = new Seen();
   readonly #turns: Lines<Asked<Item>, Answer>;
-  readonly #looks: Lines<Asked<Item>, Seen<Answer>>;
+  readonly #looks: Lines<Asked<Item>, Looked<Answer>>;
   readonly #bound: Bound;
 
   constructor(section: Section<Item, Answer, State>, options: GroupCommitOptions = {}) {
@@ -120,6 +155,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     for (const name of ["reads", "decide"] as const) if (typeof section[name] !== "function") throw invalidArgument(`${name} is a function`);
     for (const name of ["begin", "end", "peek"] as const) callable(section[name], name);
     this.#section = section;
+    this.#usesFence = flag(section.usesFence, "usesFence") ?? true;
     known(options, GROUP, "a group commit");
     const bound = {
       items: count(options.maxItems, "maxItems", 1) ?? 256,
@@ -129,13 +165,13 @@ export class GroupCommit<Item, Answer, State = undefined> {
     };
     this.#bound = bound;
     this.#turns = new Lines(bound, (driven) => this.#turn(driven));
-    this.#looks = new Lines<Asked<Item>, Seen<Answer>>(bound, (driven) => this.#look(driven), null);
+    this.#looks = new Lines<Asked<Item>, Looked<Answer>>(bound, (driven) => this.#look(driven), null);
   }
 
   /**
    * Has `item` decided in the next turn of `lock` that has room for it, and returns its answer. The
    * item waits up to the lock's `wait` until its turn has the lock. The lock's `signal`, or that of
-   * the call, removes it before that.
+   * the call, removes it before that, or before its turn is sent without the lock.
    *
    * One of the callers drives the turn. The turn goes on by that caller's `waitUntil` if the caller
    * is gone. If a driver's whole host is gone, the others pass it over after a request's time-out
@@ -168,7 +204,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     return this.#turns.submit(lock, asked, bytes, giveUp, signal);
   }
 
-  async #look({ line, turn, home }: Driven<Asked<Item>, Seen<Answer>>): Promise<void> {
+  async #look({ line, turn, home }: Driven<Asked<Item>, Looked<Answer>>): Promise<void> {
     const items = turn.entries.map(({ item }) => item);
     const reads = new Reads(items);
     let replies: readonly Reply[];
@@ -178,18 +214,118 @@ export class GroupCommit<Item, Answer, State = undefined> {
       // If the look could not learn something, the turn decides.
       return line.end(turn, items.map(() => ({ answer: null })));
     }
-    const seen = items.map(({ item }, at): Outcome<Seen<Answer>> => {
+    const seen = items.map(({ item }, at): Outcome<Looked<Answer>> => {
       const found = attempt(() => reads.replies(at, replies, home.key));
-      return "error" in found ? { answer: null } : attempt(() => seenIn(this.#section.peek?.(item, found.answer)));
+      if ("error" in found) return { answer: null };
+      items[at]!.looked = reads.replies(at, replies, home.key);
+      return attempt(() => seenIn(this.#section.peek?.(item, found.answer)));
     });
     line.end(turn, seen);
   }
 
+  /**
+   * One request if nobody competes. Otherwise it takes the lock, by that request or by waiting for
+   * it, and commits.
+   */
   async #turn(driven: Driven<Asked<Item>, Answer>): Promise<void> {
-    const { line, turn, lock, home, acquisition } = driven;
     const begunAt = performance.now();
     // Those whom the last turn answered may be about to come again.
-    if (line.owes) await new Promise((resolve) => setTimeout(resolve));
+    if (driven.line.owes) await new Promise((resolve) => setTimeout(resolve));
+    const guessed = await this.#tryGuess(driven);
+    const found = "sent" in guessed ? await this.#acquire(driven, guessed.sent) : guessed;
+    const { count } = "lease" in found ? await this.#work(driven, found) : found;
+    const { line, home } = driven;
+    if (count > 0) home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
+  }
+
+  /** Whether a turn may be one request. */
+  #mayGuess(home: Home, sent = 0): boolean {
+    return !this.#usesFence && home.mayGuess(sent);
+  }
+
+  /**
+   * Tries twice. If the holder has such turns, too, the lock is free when the second request
+   * arrives. Who holds it for longer, or waits for it, is waited for in the queue.
+   */
+  async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
+    const { line, home } = driven;
+    let sent = 0;
+    for (let tries = 0; tries < 2 && this.#mayGuess(home, sent); tries++) {
+      if (tries === 0) await this.#seen.gather(home.key, () => line.here);
+      const outcome = await this.#guess(driven, sent);
+      if (!("sent" in outcome)) return outcome;
+      if (outcome.sent === 0) break;
+      sent += outcome.sent;
+    }
+    return { sent };
+  }
+
+  /**
+   * Decides by what the reads will find, as far as that is known, in one request without the lock:
+   * src/group/guess.rs says how.
+   */
+  async #guess(driven: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | NeedsLock | Over> {
+    const { line, turn, lock, home } = driven;
+    // Items that arrive in the same moment are in it.
+    await undefined;
+    const asked = line.ask(turn, this.#bound);
+    if (!asked?.length) {
+      line.end(turn, []);
+      return IN_VAIN;
+    }
+    const reads = new Reads(asked);
+    const expected = this.#seen.guess(home.key, reads);
+    if (!expected) return { sent: 0 };
+    // Nobody has left since they were asked for.
+    line.begin(turn);
+    const decided = this.#decide(driven, asked, { reads, replies: expected.found, fence: 0, isLate: () => false });
+    const { places, outcomes, writes, firstWrite } = decided;
+    const isDecided = asked.map((_, at) => places.includes(at));
+    const items = asked.filter((_, at) => isDecided[at]);
+    line.putBack(turn, (at) => isDecided[at]!);
+    reads.retain(isDecided);
+    const common = writes.length > 0 ? this.#inCommon(home, reads, writes) : [];
+    const commands = [...writes, ...common];
+    if (bytesOf(reads.commands) + bytesOf(commands) + JSON.stringify(expected.found).length > this.#bound.bytes) {
+      line.retreat(turn);
+      return { sent: 0 };
+    }
+    const until = expected.redis + Math.min(home.ttl, LATEST) * 1000;
+    const guess = { sent, reads: reads.commands, found: expected.found, writes: commands, until };
+    let guessed;
+    try {
+      // If this does not end, the next driver gives the lock back.
+      guessed = await lock.guess(guess, (token) => line.commit(turn, token));
+    } catch (error) {
+      if (error instanceof EdgelockError && error.isOutcomeUnknown) {
+        this.#seen.forget(home.key);
+        // An answer that depends on no write is not given either: its reads were guessed.
+        line.end(turn, outcomes.map((_, at) => ({ error: at < firstWrite ? undecided(error) : error })));
+      } else {
+        line.retreat(turn);
+        fail({ line, turn }, items.length, error);
+      }
+      return IN_VAIN;
+    }
+    if ("fence" in guessed) {
+      const found = guessed.replies.splice(writes.length);
+      if (writes.length > 0) this.#seen.note(home.key, guessed.fence, common, found, reads);
+      this.#seen.ends(home.key, line.here);
+      line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, guessed.replies, home.key)]);
+      return { count: items.length };
+    }
+    line.retreat(turn);
+    return "lease" in guessed ? { ...guessed, items, reads } : guessed;
+  }
+
+  /** What the next turn will read, if there is room for it behind the writes. */
+  #inCommon(home: Home, reads: Reads, writes: readonly Command[]): readonly Command[] {
+    const common = this.#mayGuess(home) ? this.#seen.inCommon(home.key, reads) : [];
+    return bytesOf(writes) + bytesOf(common) > this.#bound.bytes ? [] : common;
+  }
+
+  /** Waits for the lock. */
+  async #acquire({ line, turn, lock, acquisition }: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | Over> {
     let items: readonly Asked<Item>[] = [];
     let reads = new Reads(items);
     const asked = () => {
@@ -197,43 +333,56 @@ export class GroupCommit<Item, Answer, State = undefined> {
       if (askedFor) reads = new Reads((items = askedFor));
       return reads.commands;
     };
-    let lease, replies;
     try {
-      [lease, replies] = await lock.acquireAs(acquisition(), asked);
+      const [lease, replies] = await lock.acquireAs(acquisition(), sent, asked);
+      return { lease, items, reads, replies };
     } catch (error) {
-      return fail({ line, turn }, reads.items, error);
+      fail({ line, turn }, reads.items, error);
+      return IN_VAIN;
     }
+  }
+
+  /** Decides under the lock, and writes. */
+  async #work(driven: Driven<Asked<Item>, Answer>, { lease, items, reads, replies }: Found<Item>): Promise<Over> {
+    const { line, turn, home } = driven;
     let isOver = false;
     try {
       // A driver that was passed over while it waited must not even decide.
       const has = line.begin(turn);
-      if (!has) return;
+      if (!has) return IN_VAIN;
       reads.retain(has);
-      const decided = items.filter((_, at) => has[at]);
+      const present = items.filter((_, at) => has[at]);
       // The one for which there was room in the answer may have left.
-      if (!has[0] && decided.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (decided.length = 0);
-      const { places, outcomes, writes, owners, firstWrite } = decided.length > 0 ? this.#decide(driven, decided, reads, replies, lease) : NOTHING;
-      const count = outcomes.length;
+      if (!has[0] && present.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (present.length = 0);
+      const fence = lease.fence;
+      const isLate = () => lease.remaining < home.ttl / 4;
+      const decided = present.length > 0 ? this.#decide(driven, present, { reads, replies, fence: this.#usesFence ? fence : 0, isLate }) : NOTHING;
+      const { places, outcomes, writes, firstWrite } = decided;
       line.putBack(turn, (at) => places.includes(at));
       // An answer that depends on no write is true whatever the outcome of the commit.
       line.answer(turn, outcomes.slice(0, firstWrite));
       // If the commit does not end, the next driver gives the lock back.
-      if (!line.commit(turn, lease.token)) return;
+      if (!line.commit(turn, lease.token)) return IN_VAIN;
+      const common = this.#inCommon(home, reads, writes);
+      const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found, reads);
       if (writes.length === 0) {
+        note(reads.found(common, replies));
         // Only the next turn waits for this. If it failed, that turn will notice.
         isOver = await lease.release().then(() => true, () => false);
         line.end(turn, []);
       } else {
-        const behind = outcomes.slice(firstWrite);
-        const told = await lease.commitEach(writes).then(
-          (done) => committed(behind, writes, owners, firstWrite, executed(done), home.key),
-          (error: unknown) => behind.map(() => ({ error })),
+        const told = await lease.commitEach([...writes, ...common]).then(
+          (done) => {
+            note(done.splice(writes.length));
+            return committed(decided, done, home.key);
+          },
+          (error: unknown) => outcomes.slice(firstWrite).map(() => ({ error })),
         );
         isOver = true;
         lease.giveBack();
         line.end(turn, told);
       }
-      if (count > 0) home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
+      return { count: outcomes.length };
     } finally {
       if (!isOver) lease.giveBack();
     }
@@ -246,8 +395,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * again as if it was not there, since it may have changed their state. If that leaves none, the
    * first one has the turn.
    */
-  #decide(driven: Driven<Asked<Item>, Answer>, items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[], lease: Lease, large: ReadonlySet<number> = new Set()): Decided<Answer> {
+  #decide(driven: Driven<Asked<Item>, Answer>, items: readonly Asked<Item>[], under: Under, large: ReadonlySet<number> = new Set()): Decided<Answer> {
     const { line, turn, home } = driven;
+    const { reads, replies } = under;
     const checked = (commands: readonly Command[]) => {
       const raw = toRaw(commands);
       home.checkWrites(raw);
@@ -262,11 +412,11 @@ export class GroupCommit<Item, Answer, State = undefined> {
     let firstWrite = Infinity;
     for (let at = 0; at < items.length; at++) {
       const count = outcomes.length;
-      if (count > 0 && (written >= this.#bound.bytes || lease.remaining < home.ttl / 4)) break;
+      if (count > 0 && (written >= this.#bound.bytes || under.isLate())) break;
       if (large.has(at) || (at > 0 && reads.lackRoom(at, replies))) continue;
       let isTooLarge = false;
       const outcome = attempt(() => {
-        const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, lease.fence), "decide");
+        const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, under.fence), "decide");
         if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
         const { answer } = decision;
         // Invalid writes of one item must not fail the others.
@@ -280,63 +430,15 @@ export class GroupCommit<Item, Answer, State = undefined> {
         for (const write of own) owners.push(count), writes.push(write);
         return answer;
       });
-      if (isTooLarge) return this.#decide(driven, items, reads, replies, lease, new Set([...large, at]));
+      if (isTooLarge) return this.#decide(driven, items, under, new Set([...large, at]));
       places.push(at);
       outcomes.push(outcome);
     }
-    if (outcomes.length === 0) return this.#decide(driven, items.slice(0, 1), reads, replies, lease);
+    if (outcomes.length === 0) return this.#decide(driven, items.slice(0, 1), under);
     const end = checked(said(this.#section.end?.(state), "end") ?? []);
     if (end.length > 0) firstWrite = 0;
     writes.push(...end);
     return { places, outcomes, writes, owners, firstWrite };
-  }
-}
-
-/** What stands for a reply that is too large for an answer; for which others left no room. */
-const TOO_LARGE = "reply over 1 MiB";
-const NO_ROOM = "reply over 1 MiB, with others";
-
-/** The reads of several items. What all of them read at the same place is there once. */
-class Reads {
-  readonly commands: Command[] = [];
-  /** For each item, where its reads are. */
-  #places: readonly number[][];
-
-  constructor(items: readonly Asked<unknown>[]) {
-    const places: number[][] = [];
-    for (const { reads } of items) {
-      const first = places[0];
-      const place = (read: Command, at: number) => {
-        const shared = first?.[at];
-        return shared !== undefined && isSame(this.commands[shared]!, read) ? shared : this.commands.push(read) - 1;
-      };
-      places.push(reads.map(place));
-    }
-    this.#places = places;
-  }
-
-  /** Of how many items they are. */
-  get items(): number {
-    return this.#places.length;
-  }
-
-  /** Drops the items that `has` says no of. */
-  retain(has: readonly boolean[]): void {
-    this.#places = this.#places.filter((_, at) => has[at]);
-  }
-
-  /** Whether the replies before those to one item's reads left no room for them in the answer. */
-  lackRoom(item: number, replies: readonly Reply[]): boolean {
-    return this.#places[item]!.some((place) => errorIn(replies[place]) === NO_ROOM);
-  }
-
-  /** The replies to one item's reads: copies, since a section may change what it gets. */
-  replies(item: number, replies: readonly Reply[], lock: string): Reply[] {
-    const places = this.#places[item]!;
-    const own = places.map((place) => replies[place] ?? null);
-    const error = failed(places.map((place) => this.commands[place]!), own, lock);
-    if (error) throw error;
-    return own.map(copied);
   }
 }
 
@@ -352,47 +454,10 @@ function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "l
   line.end(turn, turn.entries.map(() => told));
 }
 
-/** The error of the first of these commands that failed, by the replies to all of them. */
-function failed(commands: readonly Command[], replies: readonly Reply[], lock: string): CommandFailedError | undefined {
-  for (const [index, reply] of replies.entries()) {
-    const error = errorIn(reply);
-    if (error !== undefined) return commandFailed(index, String(commands[index]![0]), error, lock);
-  }
-  return undefined;
-}
-
-function errorIn(reply: Reply | undefined): string | undefined {
-  return typeof reply === "object" && reply !== null && "error" in reply ? reply.error : undefined;
-}
-
-/** The replies to writes. A write whose reply is left out was executed, and nobody asks for it. */
-function executed(replies: readonly Reply[]): Reply[] {
-  return replies.map((reply) => ([TOO_LARGE, NO_ROOM].includes(errorIn(reply) ?? "") ? null : reply));
-}
-
 /** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
 function undecided(error: unknown): unknown {
   if (!(error instanceof EdgelockError) || !error.isOutcomeUnknown) return error;
   return (error.isRetryable ? unavailable : refused)(error.message, false, error.lock, error);
-}
-
-/**
- * The outcomes of the items whose answers depend on a commit, by the replies to its commands.
- * `first` is the first of these items.
- */
-function committed<Answer>(outcomes: readonly Outcome<Answer>[], writes: readonly Command[], owners: readonly number[], first: number, replies: readonly Reply[], lock: string): Outcome<Answer>[] {
-  const ofAll = failed(writes.slice(owners.length), replies.slice(owners.length), lock);
-  if (ofAll) {
-    const error = unavailable(`written for all items of the turn, ${ofAll.message}`, true, lock);
-    return outcomes.map(() => ({ error }));
-  }
-  return outcomes.map((outcome, at) => {
-    const from = owners.indexOf(first + at);
-    if (from < 0) return outcome;
-    const to = owners.lastIndexOf(first + at) + 1;
-    const error = failed(writes.slice(from, to), replies.slice(from, to), lock);
-    return error ? { error } : outcome;
-  });
 }
 
 /**
@@ -406,14 +471,10 @@ function said<T>(value: T, part: string): T {
 }
 
 /** What `peek` says. */
-function seenIn<Answer>(value: { readonly answer: Answer } | undefined): Seen<Answer> {
+function seenIn<Answer>(value: { readonly answer: Answer } | undefined): Looked<Answer> {
   const seen = said(value, "peek");
   if (seen !== undefined && (typeof seen !== "object" || seen === null)) throw invalidArgument("peek says { answer }, or undefined");
   return seen ?? null;
-}
-
-function copied(reply: Reply): Reply {
-  return typeof reply === "object" && reply !== null ? structuredClone(reply) : reply;
 }
 
 function attempt<T>(act: () => T): Outcome<T> {

@@ -39,6 +39,8 @@ export interface Home extends Maker {
    * The same lock for a shared turn: it waits this long, and ignores the signals of its callers.
    */
   readonly patient: (wait: number) => Lock;
+  /** Whether a turn may be one request, if so many were sent for it already. */
+  readonly mayGuess: (sent: number) => boolean;
   /** Throws if these could not be sent with an acquisition. */
   readonly checkReads: (reads: RawCommands) => void;
   /** Throws if these could not be run by its lease. */
@@ -62,6 +64,27 @@ export class Acquisition {
     instance.call(() => value.free());
   }
 }
+
+/** @internal A turn that was decided by what its reads are expected to find. */
+export interface Guess {
+  /** How many requests were sent for it already. */
+  readonly sent: number;
+  readonly reads: readonly Command[];
+  /** Texts, exact numbers, nothing, and lists of these. */
+  readonly found: readonly Reply[];
+  readonly writes: readonly Command[];
+  /** Until when the writes may run, in microseconds of Redis's clock. */
+  readonly until: number;
+}
+
+/**
+ * @internal What becomes of it: it ran, under a fence; the reads found something else, and it has
+ * the lock; or another has that, or waits for it, after so many requests.
+ */
+export type Guessed =
+  | { readonly fence: number; readonly replies: Reply[] }
+  | { readonly lease: Lease; readonly replies: Reply[] }
+  | { readonly sent: number };
 
 /** An {@link Inspection} as the module says it. */
 type Found = Omit<Inspection, "holder" | "holders" | "free" | "fence"> & {
@@ -109,6 +132,7 @@ export class Lock {
       signals: [signal, heeded(this.#maker)],
       waitsForReplicas: waitForReplicas !== undefined,
       patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }).#forOthers(),
+      mayGuess: (sent) => instance.ask(lock, "mayGuess", sent) === "true",
       checkReads: (reads) => void instance.ask(lock, "checkReads", reads),
       checkWrites: (writes) => void instance.ask(lock, "checkWrites", writes),
     };
@@ -153,13 +177,32 @@ export class Lock {
   /**
    * @internal As {@link Lock.acquireAndRead}. The reply to a read that failed is its error. `reads`
    * is called before each request that may take the lock. A later call with the same acquisition
-   * takes over what this call had.
+   * takes over what this call had. So many requests were `sent` for it already.
    */
-  async acquireAs(acquisition: Acquisition, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
+  async acquireAs(acquisition: Acquisition, sent: number, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
     // Items that arrive in the same moment must be in the first request.
     await undefined;
-    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, "", () => words(toRaw(reads())));
+    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, words(sent), () => words(toRaw(reads())));
     return this.#wait(acquire, {}, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
+  }
+
+  /**
+   * @internal Runs the writes as if under the lock, or takes it. `begin` gets the token by which it
+   * may have the lock from then on.
+   */
+  async guess({ sent, reads, found, writes, until }: Guess, begin: (token: string) => void): Promise<Guessed> {
+    const said = words("guess", sent, toRaw(reads), found as readonly Value[], toRaw(writes), until);
+    const make = (lock: Thing) => {
+      const call = lock.make(said)!;
+      begin(call.ask(words("token")));
+      return call;
+    };
+    return this.#wait(make, {}, ({ lease, replies, value }, of) => {
+      if (lease) return { lease: this.#lease(lease, of), replies };
+      if (value !== undefined) return { sent: value as number };
+      const [fence, ...written] = replies;
+      return { fence: fence as number, replies: written };
+    });
   }
 
   /**

@@ -3,7 +3,7 @@
 import type { Reply } from "./raw.js";
 
 /** What the module is told. A flag is 1 or 0 there, and nothing is the default. */
-export type Value = string | number | boolean | undefined | readonly Value[];
+export type Value = string | number | boolean | null | undefined | readonly Value[];
 
 export function words(...values: readonly Value[]): string {
   let lines = "";
@@ -13,7 +13,7 @@ export function words(...values: readonly Value[]): string {
 
 function line(value: Value): string {
   if (typeof value === "string") return `+${encodeURIComponent(value)}\r\n`;
-  if (value === undefined) return "$-1\r\n";
+  if (value == null) return "$-1\r\n";
   if (typeof value === "object") return `*${value.length}\r\n${words(...value)}`;
   // As good as for ever, where `Infinity` is allowed.
   return `:${Math.min(Number(value), Number.MAX_SAFE_INTEGER)}\r\n`;

@@ -28,10 +28,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Cancel safety
     /// Dropping the future gives the lock up in the background. Whether the writes ran is unknown.
     pub(crate) async fn guess(&self, claim: Claim, guess: &Guess<'_>) -> Result<RunOrLock, Error> {
-        let Some(call) = Call::turn(claim.subject(), claim.ttl, guess) else {
-            return Ok(RunOrLock::Held(0));
-        };
+        match self.guessing(claim, guess) {
+            Some(guess) => drive(&self.host, guess).await,
+            None => Ok(RunOrLock::Held(0)),
+        }
+    }
+
+    /// `None` for a kind that has no such turns.
+    pub(crate) fn guessing(&self, claim: Claim, guess: &Guess<'_>) -> Option<RunGuess> {
+        let call = Call::turn(claim.subject(), claim.ttl, guess)?;
         let limit = self.max_requests.saturating_sub(KEPT);
-        drive(&self.host, RunGuess::new(claim, call, limit)).await
+        Some(RunGuess::new(claim, call, limit))
     }
 }

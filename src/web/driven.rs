@@ -14,7 +14,7 @@ use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
-pub use super::faces::Writes;
+pub use super::faces::{Guessed, Writes};
 pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
 pub use crate::bridge::quote_into;

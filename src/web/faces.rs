@@ -8,14 +8,16 @@ use super::held::{Held, JsHost};
 use super::steps::{Came, Outcome, Steps};
 use crate::acquisition::Acquisition;
 use crate::client::Client;
-use crate::command::Command;
+use crate::command::{Command, Reply};
 use crate::debounce::Debounce;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::once::Once;
-use crate::operation::{BeginKeeping, EndKeeping, Granted, Keep, Taken, Why, Write};
+use crate::operation::{BeginKeeping, EndKeeping, Granted, Keep, RunOrLock, Taken, Why, Write};
 use crate::read::{reading, replies};
+use crate::resp;
 use crate::runtime::{Instant, Runtime};
+use crate::script;
 use crate::throttle::Throttle;
 use crate::token::Token;
 
@@ -50,14 +52,54 @@ impl Lock<Sent, Outside> {
         Steps::new(self.host(), self.acquiring(None, &[]), tried)
     }
 
-    /// As [`Lock::acquire_as`]. The reply to a read that failed is its error.
+    /// As [`Lock::acquire_as`], after so many requests that were sent for it. The reply to a read
+    /// that failed is its error.
     pub fn acquire_as_steps(
         &self,
         acquisition: &Acquisition,
+        sent: u32,
         reads: impl FnMut() -> Vec<Command> + 'static,
     ) -> Steps {
-        let acquire = self.acquiring_as(acquisition, true);
+        let acquire = self.without(sent).acquiring_as(acquisition, true);
         Steps::new(self.host(), acquire, taken).inquiring(reads)
+    }
+
+    /// Whether it has turns of one request, after so many that were sent for it.
+    pub fn may_guess(&self, sent: u32) -> bool {
+        self.without(sent).has_turns()
+    }
+
+    /// Runs `writes` as if under the lock if `reads` find what is expected, and takes the lock if
+    /// they find something else. The token is that by which it may have the lock from then on.
+    ///
+    /// The outcome is the turn's fence, and behind it the replies to its writes; or a lease, with
+    /// the replies to the reads; or after how many requests another has the lock, or waits for it.
+    ///
+    /// # Errors
+    /// Of the host's randomness, and [`Error::InvalidArgument`] if nobody can expect that.
+    pub fn guess_steps(&self, turn: &Guessed) -> Result<(Steps, Token), Error> {
+        let claim = self.new_claim()?;
+        let token = claim.token.clone();
+        let found = resp::text(&turn.found);
+        let guess = script::Guess {
+            reads: &turn.reads,
+            found: found.as_deref().unwrap_or_default(),
+            writes: &turn.writes,
+            until_us: turn.until_us,
+        };
+        let lock = self.without(turn.sent);
+        let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));
+        let guessing = guessing.ok_or_else(|| Error::invalid("nobody can expect that"))?;
+        let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
+            RunOrLock::Ran { fence, mut replies } => {
+                let fence = i64::try_from(fence).unwrap_or_default();
+                replies.insert(0, Reply::Int(fence));
+                Ok(Came::Replies(replies))
+            }
+            RunOrLock::Lock(granted) => taken(place, Ok(*granted)),
+            RunOrLock::Held(requests) => Ok(Came::Number(requests.into())),
+        });
+        Ok((steps, token))
     }
 
     /// As [`Lock::try_acquire_and_read`].
@@ -148,6 +190,20 @@ impl Debounce<Sent, Outside> {
             settled.map(Came::Flag)
         })
     }
+}
+
+/// A turn that was decided by what its reads are expected to find.
+pub struct Guessed {
+    /// How many requests were sent for it before.
+    pub sent: u32,
+    /// What it reads.
+    pub reads: Vec<Command>,
+    /// What that is expected to find.
+    pub found: Vec<Reply>,
+    /// What it then writes.
+    pub writes: Vec<Command>,
+    /// Until when, by Redis's clock.
+    pub until_us: u64,
 }
 
 /// An acquisition comes to a lease.

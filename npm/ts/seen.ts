@@ -1,0 +1,117 @@
+// What the last turn of a name left behind, by which the next one guesses what it will read. The
+// counterpart of src/group/seen.rs, which gives the reasons.
+import { bytesOf, type Command } from "./command.js";
+import type { Reply } from "./raw.js";
+import type { Reads } from "./reads.js";
+
+/** Of so many names it knows something. */
+const NAMES = 64;
+
+/** So many reads of a turn are made again behind its writes, at most. */
+const SHARED = 8;
+
+/** A turn whose shared reads find more takes the lock: that would go there and back. */
+const BYTES = 4096;
+
+/** What is known for so long, in milliseconds, is not expected any more. */
+const OLD = 600_000;
+
+/** For so long the next turn waits for those whom the last one answered, in milliseconds. */
+const COME_BACK_WITHIN = 3;
+
+/** The last turn of a name, as far as this isolate knows. */
+interface Last {
+  /** Redis's clock in microseconds, or a little earlier, at the time `at` of the own one. */
+  readonly redis: number;
+  readonly at: number;
+  readonly found: ReadonlyMap<string, Reply>;
+  readonly asked: ReadonlySet<string>;
+  endedAt: number;
+  /** How many items were there when it ended: its own, and those that waited. */
+  wereThere: number;
+}
+
+/** What a turn expects. */
+export interface Expected {
+  /** Redis's clock in microseconds, or a little earlier. */
+  readonly redis: number;
+  readonly found: readonly Reply[];
+}
+
+export class Seen {
+  /** The last noted comes last; `null` for a name that reads too much. */
+  readonly #names = new Map<string, Last | null>();
+
+  /** What `reads` will find, if that can be guessed. */
+  guess(name: string, reads: Reads): Expected | undefined {
+    const last = this.#names.get(name);
+    const since = performance.now() - (last?.at ?? -Infinity);
+    if (!last || since > OLD) return undefined;
+    const found = reads.commands.map((read, place) => [last.found.get(JSON.stringify(read)), reads.looked[place], ofNothing(read)].find((reply) => reply !== undefined));
+    return found.every(isExact) ? { redis: Math.floor(last.redis + since * 1000), found } : undefined;
+  }
+
+  /** Waits while more than the items that are `here` may come at once, behind the end of a turn. */
+  async gather(name: string, here: () => number): Promise<void> {
+    for (let ms = 0; ms < COME_BACK_WITHIN; ms++) {
+      const last = this.#names.get(name);
+      if (!last || here() >= last.wereThere || performance.now() - last.endedAt >= COME_BACK_WITHIN) return;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+
+  /**
+   * Those of a turn's reads that the next turn will have, too: of several items, what they have in
+   * common; of one, what the turn before it read. They are read again behind the writes.
+   */
+  inCommon(name: string, reads: Reads): Command[] {
+    const before = this.#names.get(name);
+    if (before === null) return [];
+    const isCommon = (read: Command, place: number) =>
+      isSmall(read) && (reads.isShared(place) || (before ? before.asked.has(JSON.stringify(read)) : reads.items === 1));
+    return reads.commands.filter(isCommon).slice(0, SHARED);
+  }
+
+  /** At this time of Redis's `common` found that. `reads` are those of the whole turn. */
+  note(name: string, redis: number, common: readonly Command[], found: readonly Reply[], reads: Reads): void {
+    const before = this.#names.get(name);
+    if (before === null) return;
+    const [oldest] = this.#names.keys();
+    if (before === undefined && this.#names.size >= NAMES) this.#names.delete(oldest!);
+    this.#names.delete(name);
+    const exact = common.flatMap((read, at) => (isExact(found[at]) ? [[JSON.stringify(read), found[at]] as const] : []));
+    const asked = new Set(reads.commands.filter(isSmall).slice(0, SHARED).map((read) => JSON.stringify(read)));
+    const isLarge = JSON.stringify(exact.map(([, reply]) => reply)).length > BYTES;
+    this.#names.set(name, isLarge ? null : { redis, at: performance.now(), found: new Map(exact), asked, endedAt: 0, wereThere: 0 });
+  }
+
+  /** A turn of one request ends, and so many items are there. */
+  ends(name: string, here: number): void {
+    const last = this.#names.get(name);
+    if (last) [last.endedAt, last.wereThere] = [performance.now(), here];
+  }
+
+  forget(name: string): void {
+    this.#names.delete(name);
+  }
+}
+
+/** Whether a read may be kept, and be made twice. */
+function isSmall(read: Command): boolean {
+  return bytesOf([read]) <= BYTES / SHARED;
+}
+
+/** Whether this can be told to the module as it is. */
+function isExact(reply: Reply | undefined): reply is Reply {
+  return reply === null || typeof reply === "string" || typeof reply === "number" || (Array.isArray(reply) && reply.every(isExact));
+}
+
+/** What a read replies if nothing is stored. Nothing for a command that is not known here. */
+function ofNothing([name, ...words]: Command): Reply | undefined {
+  const nils = (count: number) => Array<null>(count).fill(null);
+  const of = name.toUpperCase();
+  if (/^(GET|HGET|ZSCORE|ZRANK|LINDEX)$/.test(of)) return null;
+  if (/^(H?EXISTS|SISMEMBER|STRLEN|HLEN|[SZ]CARD|LLEN)$/.test(of)) return 0;
+  if (/^(HGETALL|HKEYS|HVALS|SMEMBERS|[LZ]RANGE)$/.test(of)) return [];
+  return of === "MGET" ? nils(words.length) : of === "HMGET" && words.length > 0 ? nils(words.length - 1) : undefined;
+}
