@@ -16,22 +16,19 @@ import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
 
-// It has Redis forget its scripts, which others beside it would feel.
-export const [forgetful, contractBeside] = apart(contract, "cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them");
-
 // It moves the host's clock.
 const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait");
 // It takes all places of the process, and much of its time: Node runs it.
 export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contractBeside, semaphores, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, semaphores, readWrites, multis, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
-export const alone = [forgetful, late, handlers, javascript, fetches, limits, values, group];
+export const alone = [late, handlers, javascript, fetches, limits, values, group];
 
 /** What differs from host to host: how each sends requests, hears streams and runs JavaScript. */
-export const elsewhere = { beside: [contractBeside], alone: [forgetful, javascript, fetches, group] };
+export const elsewhere = { beside: [contract], alone: [javascript, fetches, group] };

@@ -1,12 +1,12 @@
 // The contract in Node, over webdis.
 import { Client } from "edgelock";
+import { contract } from "./contract.js";
 import { debounces } from "./debounce.js";
 import { apart, check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
 import { semaphores } from "./semaphore.js";
-import { contractBeside, forgetful } from "./suites.js";
 import { throttles } from "./throttle.js";
 
 const { env } = process;
@@ -14,7 +14,7 @@ const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = 
 const { EDGELOCK_WEBDIS_URL = "", EDGELOCK_WEBDIS_USER: user = "", EDGELOCK_WEBDIS_PASSWORD: password = "" } = env;
 const webdis = { url: EDGELOCK_WEBDIS_URL, user, password };
 
-const [, promises] = apart(contractBeside, "scripts_that_ask_for_key_locking_run_too");
+const [, promises] = apart(contract, "scripts_that_ask_for_key_locking_run_too");
 
 const dialect: Suite = {
   async key_locking_is_refused_in_the_words_of_redis(stack) {
@@ -43,4 +43,4 @@ const dialect: Suite = {
 };
 
 const beside = [promises, semaphores, readWrites, multis, onces, throttles, debounces];
-run({ url, credential, webdis }, [forgetful, dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential, webdis }, [dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));
