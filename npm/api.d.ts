@@ -352,6 +352,7 @@ export interface Decision<Answer> {
 	readonly writes?: readonly Command[] | undefined;
 }
 export interface Section<Item, Answer, State = undefined> {
+	readonly usesFence?: boolean | undefined;
 	reads(item: Item): readonly Command[];
 	begin?(): State;
 	decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;

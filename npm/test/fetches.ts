@@ -11,7 +11,7 @@ const headers = (entries: Readonly<Record<string, string>> = {}) => ({ get: (nam
 const throws = (): never => {
   throw new Error("not today");
 };
-const refuses = async () => new Response(`{"error":"NOPERM no"}`, { status: 400 });
+const refuses = async () => new Response(`{"error":"NOSCRIPT No matching script."}`, { status: 400 });
 
 async function acquire(stack: Stack, answer: () => unknown): Promise<unknown> {
   return thrown(stack.client({ fetch: answer as never, maxAttempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());

@@ -4,6 +4,7 @@ import { deadlines } from "./deadlines.js";
 import { debounces } from "./debounce.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
+import { guessed } from "./guessed.js";
 import { apart } from "./harness.js";
 import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
@@ -28,7 +29,7 @@ const promises = [contract, semaphores, readWrites, multis, onces, throttles, de
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
-export const alone = [late, handlers, javascript, fetches, limits, values, group];
+export const alone = [late, handlers, javascript, fetches, limits, values, group, guessed];
 
 /** What differs from host to host: how each sends requests, hears streams and runs JavaScript. */
-export const elsewhere = { beside: [contract], alone: [javascript, fetches, group] };
+export const elsewhere = { beside: [contract], alone: [javascript, fetches, group, guessed] };
