@@ -1,7 +1,7 @@
 // Shared turns: callers of one process that hold the lock together. The promises are those of
 // tests/it/group.rs, with the same names.
 import { type Command, CommandFailedError, type Decision, EdgelockError, GroupCommit, HeldError, type LockEvent, type LockOptions, type Reply, type Section } from "edgelock";
-import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, thrown, withoutBeats } from "./harness.js";
 
 interface Order {
   readonly number: number;
@@ -134,17 +134,6 @@ const note: Command = ["RPUSH", "", 1];
 async function answers(stack: Stack, notes: GroupCommit<Written, number>, items: ReadonlyArray<readonly Command[]>) {
   const submit = (writes: readonly Command[], number: number) => notes.submit(stack.lock("a"), { number, writes });
   return (await Promise.allSettled(items.map(submit))).map(said);
-}
-
-/** Lets the drivers that `drive` starts show no sign of life. */
-function withoutBeats<T>(drive: () => T): T {
-  const { setInterval } = globalThis;
-  globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
-  try {
-    return drive();
-  } finally {
-    globalThis.setInterval = setInterval;
-  }
 }
 
 export const group: Suite = {
@@ -730,7 +719,7 @@ export const group: Suite = {
   async what_is_no_section_is_told_so(stack) {
     const reads = () => [];
     const decide = () => ({ answer: 1 });
-    for (const section of [null, 1, {}, { reads }, { decide }, { reads, decide, peek: 1 }, { reads, decide, begin: {} }]) {
+    for (const section of [null, 1, {}, { reads }, { decide }, { reads, decide, peek: 1 }, { reads, decide, usesFence: 0 }, { reads, decide, begin: {} }]) {
       await fails("invalid_argument", () => new GroupCommit(section as never));
     }
     await fails("invalid_argument", () => new GroupCommit({ reads, decide }, { maxItems: -1 }));

@@ -1,132 +1,366 @@
 // Turns that nobody competes with: one request each, without the lock. The promises are those of
 // tests/it/group/guessed.rs, with the same names.
-import { type Command, type Decision, EdgelockError, GroupCommit, type Reply } from "edgelock";
-import { check, equal, eventually, Network, type Stack, type Suite, take, thrown } from "./harness.js";
+import { type Decision, EdgelockError, GroupCommit, type Lock, type LockEvent, type LockOptions, type Reply, type Section } from "edgelock";
+import { check, equal, eventually, fails, Network, type Stack, type Suite, take, thrown, withoutBeats } from "./harness.js";
 
-/** Sells what is in `stock`, and says what is left behind an order. */
-class Stock {
-  readonly usesFence = false;
+/** What is left behind an order; `null` if it was not sold. */
+type Left = number | null;
 
-  constructor(readonly mark: string) {}
+interface Turn {
+  left?: number;
+}
 
-  reads(order: number): Command[] {
-    return [["GET", { key: `${this.mark}stock` }], ["HGET", { key: `${this.mark}orders` }, order]];
+/** Sells what is in `stock`, and says what is left. Its turns do not use their fences. */
+class Stock implements Section<number, Left, Turn> {
+  readonly usesFence: boolean = false;
+  readonly #stock: { readonly key: string };
+  readonly #orders: { readonly key: string };
+  readonly #log: { readonly key: string };
+  /** The fences that it got. */
+  readonly fences = new Set<number>();
+
+  constructor({ mark }: Stack) {
+    [this.#stock, this.#orders, this.#log] = [{ key: `${mark}stock` }, { key: `${mark}orders` }, { key: `${mark}log` }];
   }
 
-  begin(): { left?: number } {
+  reads(number: number) {
+    return [["GET", this.#stock], ["HGET", this.#orders, number]] as const;
+  }
+
+  begin(): Turn {
     return {};
   }
 
-  decide(order: number, [stock, known]: readonly Reply[], turn: { left?: number }, fence: number): Decision<number | null> {
-    equal(fence, 0);
+  decide(number: number, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Left> {
+    this.fences.add(fence);
     if (typeof known === "string") return { answer: Number(known) };
     turn.left ??= Number(stock);
     if (turn.left === 0) return { answer: null };
     const left = --turn.left;
-    const [of, orders, log] = ["stock", "orders", "log"].map((name) => ({ key: `${this.mark}${name}` })) as [{ key: string }, { key: string }, { key: string }];
-    return { answer: left, writes: [["SET", of, left], ["HSET", orders, order, left], ["RPUSH", log, order]] };
+    return { answer: left, writes: [["SET", this.#stock, left], ["HSET", this.#orders, number, left], ["RPUSH", this.#log, number]] };
   }
 }
 
-/** A sale of so many, of which one is sold: so its process knows what is left. */
-async function begun(stack: Stack, network: Network, units = 100, settings = {}) {
-  await stack.redis(`SET ~stock ${units}`);
-  const lock = stack.client({ fetch: network.fetch, ...settings }).lock("a");
-  const sale = new GroupCommit(new Stock(stack.mark));
-  equal(await sale.submit(lock, 0), units - 1);
-  return { lock, sale };
+type Sale = GroupCommit<number, Left, Turn>;
+
+/** A sale of 100, of which one is sold: so its isolate knows what is left. */
+async function begun(stack: Stack, lock: Lock, section: Section<number, Left, Turn> = new Stock(stack)): Promise<Sale> {
+  await stack.redis("SET ~stock 100");
+  const sale = new GroupCommit(section);
+  equal(await sale.submit(lock, 0), 99);
+  return sale;
 }
 
-const log = (stack: Stack) => stack.redis("LRANGE ~log 0 -1");
+/** A lock whose requests pass through `network`, behind that many that just pass. */
+function watched(stack: Stack, network = new Network(), settings = {}, options: LockOptions = {}) {
+  return { network, lock: stack.client({ fetch: network.fetch, ...settings }).lock("a", options) };
+}
+
+/** What was sold, in this order. */
+const log = async (stack: Stack) => ((await stack.redis("LRANGE ~log 0 -1")) as string[]).map(Number);
 
 const isFree = async (stack: Stack) => (await stack.redis("EXISTS ~a")) === 0;
 
+/** How many requests each of three more orders costs. */
+async function cost(stack: Stack, lock: Lock, network: Network, section: Section<number, Left, Turn>): Promise<number[]> {
+  const sale = await begun(stack, lock, section);
+  const costs: number[] = [];
+  for (const number of [1, 2, 3]) {
+    await eventually(() => isFree(stack));
+    const before = network.seen.length;
+    equal(await sale.submit(lock, number), 99 - number);
+    costs.push(network.seen.length - before);
+  }
+  return costs;
+}
+
 export const guessed: Suite = {
   async a_turn_that_nobody_competes_with_is_one_request(stack) {
-    const network = new Network();
-    const { lock, sale } = await begun(stack, network, 3);
-    equal(network.seen.length, 2);
-    for (const [order, left] of [[1, 1], [2, 0], [3, null], [4, null]] as const) equal(await sale.submit(lock, order), left);
-    equal(network.seen.length, 6);
-    equal(await log(stack), ["0", "1", "2"]);
-    check(await isFree(stack), "nothing is left");
+    const turns: number[] = [];
+    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const { network, lock } = watched(stack, undefined, { onEvent });
+    await stack.redis("SET ~stock 3");
+    const section = new Stock(stack);
+    const sale = new GroupCommit(section);
+    equal(await sale.submit(lock, 0), 2);
+    const first = network.seen.length;
+    for (const [number, left] of [[1, 1], [2, 0], [3, null], [4, null]] as const) equal(await sale.submit(lock, number), left);
+    equal([first, network.seen.length], [2, 6]);
+    equal(await log(stack), [0, 1, 2]);
+    check(await isFree(stack), "nobody has the lock");
+    equal(turns, [1, 1, 1, 1, 1]);
+    equal([...section.fences], [0]);
   },
 
-  async a_turn_of_several_items_that_nobody_competes_with_is_one_request(stack) {
-    const network = new Network();
-    const { lock, sale } = await begun(stack, network);
-    const orders = Array.from({ length: 20 }, (_, at) => at + 1);
-    equal(await Promise.all(orders.map((order) => sale.submit(lock, order))), orders.map((order) => 99 - order));
-    equal(network.seen.length, 3);
-    equal(await log(stack), [0, ...orders].map(String));
+  async callers_that_come_together_share_a_turn_of_one_request(stack) {
+    const { network, lock } = watched(stack);
+    const sale = await begun(stack, lock);
+    const before = network.seen.length;
+    const submit = (number: number) => sale.submit(lock, number);
+    equal(await Promise.all([1, 2, 3, 4].map(submit)), [98, 97, 96, 95]);
+    equal(network.seen.length - before, 1);
+    // Whom a turn answers, and who waited meanwhile, come together from the next one on.
+    const caller = async (own: number) => {
+      for (let turn = 0; turn < 10; turn++) await submit(10 * own + turn);
+    };
+    const two = caller(1);
+    await eventually(() => network.seen.length - before === 2);
+    await Promise.all([two, caller(2)]);
+    check(network.seen.length - before <= 14, `${network.seen.length - before} requests`);
+    equal(await stack.redis("GET ~stock"), "75");
   },
 
   async a_turn_that_expects_something_else_takes_the_lock_and_decides_anew(stack) {
-    const network = new Network();
-    const { lock, sale } = await begun(stack, network);
+    const { network, lock } = watched(stack);
+    const sale = await begun(stack, lock);
+    const first = network.seen.length;
     await stack.redis("SET ~stock 8");
     equal(await sale.submit(lock, 1), 7);
-    equal(network.seen.length, 4);
-    // An order that is on record, though the process does not know it.
+    equal(network.seen.length - first, 2);
+    // An order that is on record, though the isolate does not know it.
     await stack.redis("HSET ~orders 5 41");
     equal(await sale.submit(lock, 5), 41);
-    equal(await log(stack), ["0", "1"]);
+    equal(await log(stack), [0, 1]);
+    // An answer that depends on no write is told before the lock is given back.
     await eventually(() => isFree(stack));
   },
 
+  async each_of_two_isolates_decides_by_what_the_other_wrote(stack) {
+    const { lock } = watched(stack);
+    const [one, other] = [await begun(stack, lock), new GroupCommit(new Stock(stack))];
+    for (let left = 98; left > 90; left -= 2) {
+      equal([await one.submit(lock, left), await other.submit(lock, left + 100)], [left, left - 1]);
+    }
+    // Whoever looks in from elsewhere sees no lock, and each order once.
+    const both = [one, other].flatMap((sale, at) => [1, 2, 3].map((number) => sale.submit(lock, 1000 * (at + 1) + number)));
+    equal((await Promise.all(both)).sort(), [85, 86, 87, 88, 89, 90]);
+    equal(new Set(await log(stack)).size, 15);
+  },
+
+  async a_turn_expects_what_a_look_found(stack) {
+    const { network, lock } = watched(stack);
+    const stock = new Stock(stack);
+    const section = { usesFence: false, reads: stock.reads.bind(stock), begin: stock.begin, decide: stock.decide.bind(stock), peek: () => undefined };
+    const sale = await begun(stack, lock, section);
+    equal(await sale.submit(lock, 1), 98);
+    const before = network.seen.length;
+    equal(await sale.submit(lock, 1), 98);
+    equal(network.seen.length - before, 2);
+    check(await isFree(stack), "the turn took no lock");
+  },
+
+  async a_section_that_uses_its_fence_or_reads_what_never_repeats_takes_the_lock(stack) {
+    const { network, lock } = watched(stack);
+    const fenced = Object.assign(new Stock(stack), { usesFence: true });
+    equal(await cost(stack, lock, network, fenced), [2, 2, 2]);
+    const fences = [...fenced.fences];
+    check(fences.length === 4 && fences.every((fence, at) => fence > (fences[at - 1] ?? 0)), `${fences}`);
+    await stack.redis("DEL ~orders");
+    const timed = new Stock(stack);
+    const reads = (number: number) => [...timed.reads(number), ["TIME"]] as const;
+    equal(await cost(stack, lock, network, { usesFence: false, reads, begin: timed.begin, decide: timed.decide.bind(timed) }), [2, 2, 2]);
+    // A writer excludes readers, whom such a turn would not see.
+    await stack.redis("DEL ~orders");
+    const writer = stack.client({ fetch: network.fetch }).readWrite("a").write();
+    equal(await cost(stack, writer, network, new Stock(stack)), [2, 2, 2]);
+  },
+
   async a_turn_waits_for_a_holder_and_sees_what_it_wrote(stack) {
-    const network = new Network();
-    const { lock, sale } = await begun(stack, network);
+    const { network, lock } = watched(stack);
+    const sale = await begun(stack, lock);
     const held = await take(stack.lock("a"));
+    const sent = network.seen.length;
     const order = sale.submit(lock, 1);
     // Twice in vain, and then it stands in the queue.
-    await eventually(async () => network.seen.length > 4 && (await stack.waitersFor("a")) === 1);
-    equal(await log(stack), ["0"]);
+    await eventually(async () => network.seen.length > sent + 2 && (await stack.waitersFor("a")) === 1);
+    equal(await log(stack), [0]);
     await held.commit([["SET", { key: `${stack.mark}stock` }, 500]]);
     equal(await order, 499);
   },
 
+  async a_turn_does_not_overtake_a_fair_waiter(stack) {
+    const lock = stack.lock("a", { fair: true });
+    const sale = await begun(stack, lock);
+    const held = await take(lock);
+    const waits = lock.acquire();
+    await eventually(async () => (await stack.waitersFor("a")) === 1);
+    // As if the holder had died: the lock is free, and somebody waits for it.
+    await stack.redis("DEL ~a");
+    const order = sale.submit(lock, 1);
+    const first = await waits;
+    equal(await log(stack), [0]);
+    await first.release();
+    equal(await order, 98);
+    await fails("lost", held.release());
+  },
+
   async a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once(stack) {
     for (const fate of ["lose the answer", "lose the request"] as const) {
-      await stack.redis("DEL ~log ~orders");
-      const network = new Network("pass", "pass", fate);
-      const { lock, sale } = await begun(stack, network);
+      await stack.redis("DEL ~orders ~log");
+      const { network, lock } = watched(stack, new Network("pass", "pass", fate));
+      const sale = await begun(stack, lock);
       equal(await sale.submit(lock, 1), 98);
       equal(network.seen.length, 4);
-      equal(await log(stack), ["0", "1"]);
+      equal(await log(stack), [0, 1]);
     }
   },
 
   async a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind(stack) {
     for (const expectsRight of [true, false]) {
-      await stack.redis("DEL ~log ~orders");
-      const { lock, sale } = await begun(stack, new Network("pass", "pass", "lose the answer"), 100, { maxAttempts: 1 });
+      await stack.redis("DEL ~orders ~log");
+      const { lock } = watched(stack, new Network("pass", "pass", "lose the answer"), { maxAttempts: 1 });
+      const sale = await begun(stack, lock);
       if (!expectsRight) await stack.redis("SET ~stock 5");
-      const error = await thrown(sale.submit(lock, 1));
-      check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
+      const error = await fails("unavailable", sale.submit(lock, 1));
+      check(error.isOutcomeUnknown, `${error}`);
       await eventually(() => isFree(stack));
-      equal(await log(stack), expectsRight ? ["0", "1"] : ["0"]);
-      // What this process expected is not expected any more.
+      equal(await log(stack), expectsRight ? [0, 1] : [0]);
+      // What this isolate expected is not expected any more.
       equal(await sale.submit(lock, 2), expectsRight ? 97 : 4);
     }
   },
 
   async an_item_for_which_nothing_was_to_be_written_is_not_unknown(stack) {
-    const { lock, sale } = await begun(stack, new Network("pass", "pass", "pass", "lose the answer"), 2, { maxAttempts: 1 });
-    equal(await sale.submit(lock, 1), 0);
-    const error = await thrown(sale.submit(lock, 2));
-    check(error instanceof EdgelockError && !error.isOutcomeUnknown, `${error}`);
-    equal(await sale.submit(lock, 3), null);
+    await stack.redis("SET ~stock 0");
+    const { network, lock } = watched(stack, new Network("pass", "pass", "lose the answer"), { maxAttempts: 1 });
+    const sale = new GroupCommit(new Stock(stack));
+    equal(await sale.submit(lock, 1), null);
+    await eventually(() => network.seen.length === 2);
+    const error = await fails("unavailable", sale.submit(lock, 2));
+    check(!error.isOutcomeUnknown, `${error}`);
   },
 
-  async a_section_that_uses_its_fence_has_turns_of_two_requests(stack) {
-    const network = new Network();
-    const fences: number[] = [];
-    const lock = stack.client({ fetch: network.fetch }).lock("a");
-    const decide = (_: number, __: readonly Reply[], ___: undefined, fence: number): Decision<number> => ({ answer: fences.push(fence), writes: [["INCR", { key: `${stack.mark}n` }]] });
-    const sale = new GroupCommit({ reads: () => [["GET", { key: `${stack.mark}n` }]] as Command[], decide });
-    for (const n of [1, 2, 3]) equal(await sale.submit(lock, n), n);
-    equal(network.seen.length, 6);
-    check(fences[0]! > 0 && fences[0]! < fences[1]! && fences[1]! < fences[2]!, `${fences}`);
+  async a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew(stack) {
+    // The third request is late. What is there when it arrives is what it expected.
+    let [count, arrive] = [0, () => {}];
+    const late = new Promise<void>((resolve) => (arrive = resolve));
+    const delivered: Array<Promise<unknown>> = [];
+    const client = stack.client({
+      requestTimeout: 400,
+      push: false,
+      fetch: (url, init) => {
+        if (++count !== 3) return fetch(url, init);
+        const { signal, ...rest } = init;
+        delivered.push(late.then(() => fetch(url, rest)));
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    const lock = client.lock("a");
+    const sale = await begun(stack, lock);
+    const order = sale.submit(lock, 1);
+    await eventually(() => count === 3);
+    await stack.redis("SET ~stock 0");
+    equal(await order, null);
+    await stack.redis("SET ~stock 99");
+    arrive();
+    await Promise.all(delivered);
+    equal(await log(stack), [0]);
+    await eventually(() => isFree(stack));
+  },
+
+  async a_caller_that_leaves_before_its_turn_was_sent_is_not_decided_and_one_behind_it_is(stack) {
+    let [count, goOn] = [0, () => {}];
+    const stood = new Promise<void>((resolve) => (goOn = resolve));
+    // The third request is held up.
+    const client = stack.client({ fetch: async (url, init) => (++count === 3 && (await stood), fetch(url, init)) });
+    const lock = client.lock("a");
+    const sale = await begun(stack, lock);
+    const [early, late] = [new AbortController(), new AbortController()];
+    // The first drives. The second leaves at once, the third once the request is under way.
+    const first = sale.submit(lock, 1);
+    const left = [early, late].map(({ signal }, at) => thrown(sale.submit(lock, at + 2, { signal })));
+    early.abort();
+    await eventually(() => count === 3);
+    late.abort();
+    const [second, third] = await Promise.all(left);
+    goOn();
+    equal(await first, 98);
+    check(second === early.signal.reason, `${second}`);
+    check(third === late.signal.reason, `${third}`);
+    // Its request was under way.
+    equal(await log(stack), [0, 1, 3]);
+  },
+
+  async a_caller_that_leaves_while_its_turn_waits_for_the_lock_is_not_decided(stack) {
+    const { lock } = watched(stack);
+    const sale = await begun(stack, lock);
+    const held = await take(stack.lock("a"));
+    const stop = new AbortController();
+    const left = [1, 2].map((number) => thrown(sale.submit(lock, number, { signal: stop.signal })));
+    const stays = sale.submit(lock, 3);
+    await eventually(async () => (await stack.waitersFor("a")) === 1);
+    stop.abort();
+    for (const error of await Promise.all(left)) check(error === stop.signal.reason, `${error}`);
+    await held.release();
+    equal(await stays, 98);
+    equal(await log(stack), [0, 3]);
+  },
+
+  async each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock(stack) {
+    for (const waits of [[300, 20_000], [20_000, 300]]) {
+      await stack.redis("DEL ~orders ~log");
+      const sale = await begun(stack, stack.lock("a"));
+      const held = await take(stack.lock("a"));
+      const orders = waits.map((wait, at) => sale.submit(stack.lock("a", { wait }), at + 1));
+      const impatient = waits[0] === 300 ? 0 : 1;
+      await fails("held", orders[impatient]!);
+      await held.release();
+      equal(await orders[1 - impatient], 98);
+    }
+  },
+
+  async a_turn_sends_no_more_requests_than_its_lock_may(stack) {
+    const settings = { push: false };
+    const { network, lock } = watched(stack, undefined, settings, { maxRequests: 8, wait: 1_000 });
+    const sale = await begun(stack, lock);
+    const held = await take(stack.lock("a"));
+    const before = network.seen.length;
+    await fails("held", sale.submit(lock, 1));
+    equal(network.seen.length - before, 8);
+    await held.release();
+  },
+
+  async with_few_requests_a_turn_waits_in_the_queue_nevertheless(stack) {
+    for (const maxRequests of [5, 6, 7, 8]) {
+      await stack.redis("DEL ~orders ~log");
+      const lock = stack.lock("a", { maxRequests });
+      const sale = await begun(stack, lock);
+      const held = await take(stack.lock("a"));
+      const order = sale.submit(lock, 1);
+      await eventually(async () => (await stack.waitersFor("a")) === 1);
+      await held.release();
+      equal(await order, 98);
+    }
+  },
+
+  async a_driver_that_is_gone_behind_its_request_leaves_its_items_unknown_and_no_lock_behind(stack) {
+    const { lock } = watched(stack);
+    const sale = await begun(stack, lock);
+    // It expects something else, so its request takes the lock.
+    await stack.redis("SET ~stock 50");
+    const gone = watched(stack, new Network("withhold the answer", "hang", "hang"), { requestTimeout: 3_000 });
+    const driver = thrown(withoutBeats(() => sale.submit(gone.lock, 1)));
+    await eventually(async () => !(await isFree(stack)));
+    // It waits for less than the ttl of 10 s, so it does not wait for the lock to expire.
+    equal(await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), 2), 49);
+    const error = await driver;
+    check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
+    equal(await log(stack), [0, 2]);
+  },
+
+  async what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be(stack) {
+    const { network, lock } = watched(stack);
+    const key = (number: number) => ({ key: `${stack.mark}${number}${"k".repeat(400)}` });
+    const group = new GroupCommit<number, number>({
+      usesFence: false,
+      reads: () => [0, 1, 2, 3, 4, 5, 6, 7].map((number) => ["GET", key(number)]),
+      decide: (answer) => ({ answer, writes: [["SET", { key: `${stack.mark}v` }, "v".repeat(8_000)]] }),
+    }, { maxBytes: 10_000 });
+    for (const item of [1, 2, 3]) equal(await group.submit(lock, item), item);
+    for (const words of network.seen) {
+      // Behind the script.
+      const bytes = words.slice(2).reduce((sum, word) => sum + word.length + 3, 0);
+      check(bytes < 10_000, `${bytes}`);
+    }
   },
 };

@@ -9,7 +9,7 @@ use crate::script::{Call, Guess};
 use crate::transport::Transport;
 
 /// A wait for the lock, which may come behind it, has so many requests.
-const KEPT: u32 = 4;
+const KEPT: u32 = 5;
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
