@@ -29,7 +29,7 @@ pub(crate) struct Write {
     renewal: Renewal,
     /// Set for a write with a number, from when it is sent until it is settled.
     writing: Option<Writing>,
-    phase: Phase,
+    ask: Option<Ask>,
 }
 
 /// What it is to do.
@@ -43,12 +43,6 @@ enum Aimed {
     /// Runs commands, and releases.
     Commit,
     Release,
-}
-
-enum Phase {
-    New,
-    Asking(Ask),
-    Done,
 }
 
 impl Write {
@@ -101,16 +95,13 @@ impl Write {
             told: None,
             renewal: Renewal::NONE,
             writing: None,
-            phase: Phase::New,
+            ask: None,
         }
     }
 
     /// What it waits for.
     pub(super) fn waits_for(&self) -> Vec<Id> {
-        match &self.phase {
-            Phase::Asking(ask) => ask.waits_for(),
-            Phase::New | Phase::Done => Vec::new(),
-        }
+        self.ask.as_ref().map_or_else(Vec::new, Ask::waits_for)
     }
 
     /// It gives the lock back.
@@ -252,27 +243,23 @@ impl Operation for Write {
     type Outcome = Result<Vec<Reply>, Error>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        let mut ask = match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::New => match self.begin(cx) {
-                Ok(ask) => ask,
+        if let Input::Started = input {
+            match self.begin(cx) {
+                Ok(ask) => self.ask = Some(ask),
                 Err(fault) => {
                     let lock = self.hold.claim.name.shown();
                     return Some(Err(fault.of_lock(Some(lock)).into()));
                 }
-            },
-            Phase::Asking(ask) => ask,
-            Phase::Done => return None,
-        };
-        let Some(completed) = ask.on(cx, input) else {
-            self.phase = Phase::Asking(ask);
-            return None;
-        };
+            }
+        }
+        let completed = self.ask.as_mut()?.on(cx, input)?;
+        self.ask = None;
         Some(self.answered(cx, completed).map_err(Error::from))
     }
 
     /// Nobody learns the outcome of what was sent.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.phase = Phase::Done;
+        self.ask = None;
         if let Some(writing) = self.writing.take() {
             self.hold.forsake(cx.now, writing);
         }
