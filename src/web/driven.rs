@@ -14,9 +14,10 @@ use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
-pub use super::faces::{Guessed, Writes};
+pub use super::faces::Guessed;
 pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
+pub use super::writes::Writes;
 pub use crate::bridge::quote_into;
 
 /// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
