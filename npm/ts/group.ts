@@ -298,7 +298,6 @@ export class GroupCommit<Item, Answer, State = undefined> {
       guessed = await lock.guess(guess, (token) => line.commit(turn, token));
     } catch (error) {
       if (error instanceof EdgelockError && error.isOutcomeUnknown) {
-        this.#seen.forget(home.key);
         // An answer that depends on no write is not given either: its reads were guessed.
         line.end(turn, outcomes.map((_, at) => ({ error: at < firstWrite ? undecided(error) : error })));
       } else {

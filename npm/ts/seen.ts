@@ -90,10 +90,6 @@ export class Seen {
     const last = this.#names.get(name);
     if (last) [last.endedAt, last.wereThere] = [performance.now(), here];
   }
-
-  forget(name: string): void {
-    this.#names.delete(name);
-  }
 }
 
 /** Whether a read may be kept, and be made twice. */
