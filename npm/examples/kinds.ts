@@ -78,6 +78,7 @@ export async function book(client: Client, seat: string, token: string, buyer: s
 }
 
 export const visits = new GroupCommit({
+  usesFence: false,
   reads: (page: string) => [["GET", { key: `{${page}}:visits` }]],
   begin: () => ({ count: undefined as number | undefined }),
   decide: (page, [before], state) => {
