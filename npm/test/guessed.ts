@@ -56,16 +56,18 @@ function watched(stack: Stack, network = new Network(), settings = {}, options: 
   return { network, lock: stack.client({ fetch: network.fetch, ...settings }).lock("a", options) };
 }
 
-/** A lock one of whose requests is held up, and then those behind it too, until it is opened. */
-function gated(stack: Stack, at: number) {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => (open = resolve));
+/** A lock whose requests from this number on are held up, until it is opened up to another. */
+function gated(stack: Stack, from: number) {
+  const held: Array<() => void> = [];
+  let closedFrom = from;
+  const pass = () => new Promise<void>((go) => (++gate.count < closedFrom ? go() : held.push(go)));
   const gate = {
     count: 0,
-    open: () => open(),
-    lock: stack
-      .client({ push: false, fetch: async (url, init) => (++gate.count >= at && (await opened), fetch(url, init)) })
-      .lock("a"),
+    open(upTo = Infinity) {
+      closedFrom = upTo;
+      for (const go of held.splice(0)) go();
+    },
+    lock: stack.client({ push: false, fetch: (url, init) => pass().then(() => fetch(url, init)) }).lock("a"),
   };
   return gate;
 }
@@ -277,22 +279,23 @@ export const guessed: Suite = {
 
   async a_caller_that_leaves_before_its_turn_was_sent_is_not_decided_and_one_behind_it_is(stack) {
     const gate = gated(stack, 3);
-    const { lock } = gate;
-    const sale = await begun(stack, lock);
+    const sale = await begun(stack, gate.lock);
     const [early, late] = [new AbortController(), new AbortController()];
-    // The first drives. The second leaves at once, the third once the request is under way.
-    const first = sale.submit(lock, 1);
-    const left = [early, late].map(({ signal }, at) => thrown(sale.submit(lock, at + 2, { signal })));
-    early.abort();
+    const first = sale.submit(gate.lock, 1);
     await eventually(() => gate.count === 3);
-    late.abort();
-    const [second, third] = await Promise.all(left);
-    gate.open();
+    const [second, third] = [early, late].map(({ signal }, at) => thrown(sale.submit(gate.lock, at + 2, { signal })));
+    const fourth = sale.submit(gate.lock, 4);
+    early.abort();
+    check((await second) === early.signal.reason, "it has left");
+    gate.open(4);
     equal(await first, 98);
-    check(second === early.signal.reason, `${second}`);
-    check(third === late.signal.reason, `${third}`);
+    await eventually(() => gate.count === 4);
+    late.abort();
+    check((await third) === late.signal.reason, "it has left");
+    gate.open();
+    equal(await fourth, 96);
     // Its request was under way.
-    equal(await log(stack), [0, 1, 3]);
+    equal(await log(stack), [0, 1, 3, 4]);
   },
 
   async a_caller_that_leaves_while_its_turn_waits_for_the_lock_is_not_decided(stack) {

@@ -11,7 +11,7 @@ import { type Home, Lock } from "./lock.js";
 import { invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 import { type Asked, Reads } from "./reads.js";
-import { Seen } from "./seen.js";
+import { lengthOf, Seen } from "./seen.js";
 
 /** What becomes of an item. */
 export interface Decision<Answer> {
@@ -248,10 +248,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * arrives. Who holds it for longer, or waits for it, is waited for in the queue.
    */
   async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
-    const { line, home } = driven;
+    const { home } = driven;
     let sent = 0;
     for (let tries = 0; tries < 2 && this.#mayGuess(home, sent); tries++) {
-      if (tries === 0) await this.#seen.gather(home.key, () => line.here);
       const outcome = await this.#guess(driven, sent);
       if (!("sent" in outcome)) return outcome;
       if (outcome.sent === 0) break;
@@ -266,8 +265,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
    */
   async #guess(driven: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | NeedsLock | Over> {
     const { line, turn, lock, home } = driven;
-    // Items that arrive in the same moment are in it.
-    await undefined;
+    await this.#seen.gather(home.key, () => line.here);
     const asked = line.ask(turn, this.#bound);
     if (!asked?.length) {
       line.end(turn, []);
@@ -286,7 +284,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     reads.retain(isDecided);
     const common = writes.length > 0 ? this.#inCommon(home, reads, writes) : [];
     const commands = [...writes, ...common];
-    if (bytesOf(reads.commands) + bytesOf(commands) + JSON.stringify(expected.found).length > this.#bound.bytes) {
+    if (bytesOf(reads.commands) + bytesOf(commands) + lengthOf(expected.found) > this.#bound.bytes) {
       line.retreat(turn);
       return { sent: 0 };
     }
@@ -308,13 +306,15 @@ export class GroupCommit<Item, Answer, State = undefined> {
     }
     if ("fence" in guessed) {
       const found = guessed.replies.splice(writes.length);
-      if (writes.length > 0) this.#seen.note(home.key, guessed.fence, common, found, reads);
+      if (writes.length > 0) this.#seen.note(home.key, guessed.fence, common, found);
       this.#seen.ends(home.key, line.here);
       line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, guessed.replies, home.key)]);
       return { count: items.length };
     }
     line.retreat(turn);
-    return "lease" in guessed ? { ...guessed, items, reads } : guessed;
+    if ("sent" in guessed) return guessed;
+    this.#seen.forget(home.key);
+    return { ...guessed, items, reads };
   }
 
   /** What the next turn will read, if there is room for it behind the writes. */
@@ -363,7 +363,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       // If the commit does not end, the next driver gives the lock back.
       if (!line.commit(turn, lease.token)) return IN_VAIN;
       const common = this.#inCommon(home, reads, writes);
-      const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found, reads);
+      const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found);
       if (writes.length === 0) {
         note(reads.found(common, replies));
         // Only the next turn waits for this. If it failed, that turn will notice.

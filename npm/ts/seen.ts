@@ -24,8 +24,7 @@ interface Last {
   /** Redis's clock in microseconds, or a little earlier, at the time `at` of the own one. */
   readonly redis: number;
   readonly at: number;
-  readonly found: ReadonlyMap<string, Reply>;
-  readonly asked: ReadonlySet<string>;
+  readonly found: ReadonlyMap<string, Reply | undefined>;
   endedAt: number;
   /** How many items were there when it ended: its own, and those that waited. */
   wereThere: number;
@@ -47,11 +46,14 @@ export class Seen {
     const last = this.#names.get(name);
     const since = performance.now() - (last?.at ?? -Infinity);
     if (!last || since > OLD) return undefined;
-    const found = reads.commands.map((read, place) => [last.found.get(JSON.stringify(read)), reads.looked[place], ofNothing(read)].find((reply) => reply !== undefined));
+    const found = reads.commands.map((read, place) => [last.found.get(text(read)), reads.looked[place], ofNothing(read)].find((reply) => reply !== undefined));
     return found.every(isExact) ? { redis: Math.floor(last.redis + since * 1000), found } : undefined;
   }
 
-  /** Waits while more than the items that are `here` may come at once, behind the end of a turn. */
+  /**
+   * Waits while more than the items that are `here` may come at once, behind the end of a turn, and
+   * for those that come in this moment.
+   */
   async gather(name: string, here: () => number): Promise<void> {
     for (let ms = 0; ms < COME_BACK_WITHIN; ms++) {
       const last = this.#names.get(name);
@@ -62,27 +64,30 @@ export class Seen {
 
   /**
    * Those of a turn's reads that the next turn will have, too: of several items, what they have in
-   * common; of one, what the turn before it read. They are read again behind the writes.
+   * common; of one, what is known, or all if nothing is. They are read again behind the writes.
    */
   inCommon(name: string, reads: Reads): Command[] {
     const before = this.#names.get(name);
     if (before === null) return [];
     const isCommon = (read: Command, place: number) =>
-      isSmall(read) && (reads.isShared(place) || (before ? before.asked.has(JSON.stringify(read)) : reads.items === 1));
+      isSmall(read) && (reads.isShared(place) || (before ? before.found.has(text(read)) : reads.items === 1));
     return reads.commands.filter(isCommon).slice(0, SHARED);
   }
 
-  /** At this time of Redis's `common` found that. `reads` are those of the whole turn. */
-  note(name: string, redis: number, common: readonly Command[], found: readonly Reply[], reads: Reads): void {
+  /** At this time of Redis's `common` found that. */
+  note(name: string, redis: number, common: readonly Command[], found: readonly Reply[]): void {
     const before = this.#names.get(name);
     if (before === null) return;
     const [oldest] = this.#names.keys();
     if (before === undefined && this.#names.size >= NAMES) this.#names.delete(oldest!);
     this.#names.delete(name);
-    const exact = common.flatMap((read, at) => (isExact(found[at]) ? [[JSON.stringify(read), found[at]] as const] : []));
-    const asked = new Set(reads.commands.filter(isSmall).slice(0, SHARED).map((read) => JSON.stringify(read)));
-    const isLarge = JSON.stringify(exact.map(([, reply]) => reply)).length > BYTES;
-    this.#names.set(name, isLarge ? null : { redis, at: performance.now(), found: new Map(exact), asked, endedAt: 0, wereThere: 0 });
+    const last = { redis, at: performance.now(), found: new Map(common.map((read, at) => [text(read), found[at]])), endedAt: 0, wereThere: 0 };
+    this.#names.set(name, lengthOf(found) > BYTES ? null : last);
+  }
+
+  /** What is known was not what the reads found. */
+  forget(name: string): void {
+    this.#names.delete(name);
   }
 
   /** A turn of one request ends, and so many items are there. */
@@ -91,6 +96,11 @@ export class Seen {
     if (last) [last.endedAt, last.wereThere] = [performance.now(), here];
   }
 }
+
+const text = (read: Command): string => JSON.stringify(read);
+
+/** About how many characters replies have. */
+export const lengthOf = (replies: readonly Reply[]): number => String(replies).length;
 
 /** Whether a read may be kept, and be made twice. */
 function isSmall(read: Command): boolean {
@@ -104,10 +114,9 @@ function isExact(reply: Reply | undefined): reply is Reply {
 
 /** What a read replies if nothing is stored. Nothing for a command that is not known here. */
 function ofNothing([name, ...words]: Command): Reply | undefined {
-  const nils = (count: number) => Array<null>(count).fill(null);
-  const of = name.toUpperCase();
-  if (/^(GET|HGET|ZSCORE|ZRANK|LINDEX)$/.test(of)) return null;
-  if (/^(H?EXISTS|SISMEMBER|STRLEN|HLEN|[SZ]CARD|LLEN)$/.test(of)) return 0;
-  if (/^(HGETALL|HKEYS|HVALS|SMEMBERS|[LZ]RANGE)$/.test(of)) return [];
-  return of === "MGET" ? nils(words.length) : of === "HMGET" && words.length > 0 ? nils(words.length - 1) : undefined;
+  if (/^(H?GET|ZSCORE|ZRANK|LINDEX)$/i.test(name)) return null;
+  if (/^(H?EXISTS|SISMEMBER|(STR|H|L)LEN|[SZ]CARD)$/i.test(name)) return 0;
+  if (/^(H(GETALL|KEYS|VALS)|SMEMBERS|[LZ]RANGE)$/i.test(name)) return [];
+  const several = /^(H?)MGET$/i.exec(name);
+  return several ? words.slice(several[1]!.length).map(() => null) : undefined;
 }
