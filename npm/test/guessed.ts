@@ -166,6 +166,25 @@ export const guessed: Suite = {
     check(await isFree(stack), "the turn took no lock");
   },
 
+  async behind_an_odd_item_turns_are_one_request_again(stack) {
+    const { network, lock } = watched(stack);
+    await stack.redis("MSET ~0 5 ~1 5");
+    const key = (odd: boolean) => ({ key: `${stack.mark}${Number(odd)}` });
+    const group = new GroupCommit<boolean, number>({
+      usesFence: false,
+      reads: (odd) => [["GET", key(odd)]],
+      decide: (odd, [found]) => ({ answer: Number(found), writes: [["INCR", key(odd)]] }),
+    });
+    const costs: number[] = [];
+    for (const odd of [false, false, true, false, false, false]) {
+      const before = network.seen.length;
+      await group.submit(lock, odd);
+      costs.push(network.seen.length - before);
+    }
+    equal(costs, [2, 1, 2, 2, 1, 1]);
+    equal(await stack.redis("MGET ~0 ~1"), ["10", "6"]);
+  },
+
   async a_section_that_uses_its_fence_or_reads_what_never_repeats_takes_the_lock(stack) {
     const { network, lock } = watched(stack);
     const fenced = Object.assign(new Stock(stack), { usesFence: true });
