@@ -148,7 +148,7 @@ fn inspection(json: &mut String, found: &Inspection) {
     natural(object.name("free"), found.free);
     object.flag("isRead", found.is_read);
     natural(object.name("fence"), found.fence);
-    object.number("waiters", found.waiters as u64);
+    object.number("waiters", found.waiters);
     object.time("quarantineRemaining", found.quarantine_remaining);
     json.push_str(&object.end());
 }
@@ -187,7 +187,7 @@ pub(crate) fn failure(error: &Error) -> String {
             object.number("requests", (*requests).into());
             object.maybe_text("label", label.as_deref());
             object.time("remaining", *remaining);
-            object.number("ahead", *ahead as u64);
+            object.number("ahead", *ahead);
             object.time("retryAfter", Some(*retry_after));
         }
         Error::Quarantined { retry_after, .. } => object.time("retryAfter", Some(*retry_after)),
@@ -230,7 +230,7 @@ pub(crate) fn event(event: &Event<'_>) -> String {
             remaining, ahead, ..
         } => {
             object.time("remaining", remaining);
-            object.number("ahead", ahead as u64);
+            object.number("ahead", ahead);
         }
         EventKind::Acquired {
             waited, requests, ..

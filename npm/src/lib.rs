@@ -228,7 +228,7 @@ impl Thing {
     }
 
     /// What a call made, in the order in which it said so.
-    pub fn next(&mut self) -> Option<Self> {
+    pub fn made(&mut self) -> Option<Self> {
         match &mut self.0 {
             Kind::Call(call) if !call.made.is_empty() => Some(call.made.remove(0)),
             _ => None,

@@ -139,7 +139,7 @@ export class Driver {
   }
 
   #next(): Thing {
-    return this.#instance.call(() => this.#call.next())!;
+    return this.#instance.call(() => this.#call.made())!;
   }
 
   #came(text: string): Came {

@@ -79,7 +79,7 @@ export interface Thing {
   /** Of a call: what it says to what happened, as {@link Driver} reads it. */
   tell(what: Told, id: number, failure: number, status: number, text: string): string;
   /** What a call made, in the order in which it said so. */
-  next(): Thing | undefined;
+  made(): Thing | undefined;
   free(): void;
 }
 

@@ -1,6 +1,8 @@
 //! Several names that are locked at once.
 
 use super::Client;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Fault;
 use crate::kind::Kind;
 use crate::lock::Lock;

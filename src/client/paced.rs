@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::Client;
 use crate::debounce::Debounce;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Fault;
 use crate::paced::Paced;
 use crate::runtime::Runtime;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::Client;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Fault;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
