@@ -209,6 +209,15 @@ export const fetches: Suite = {
     }
   },
 
+  async a_fetch_that_writes_to_its_headers_writes_to_nobody_else_s(stack) {
+    const writes = (url: string, { headers, ...init }: FetchInit) => {
+      const own = { ...headers };
+      for (const name of Object.keys(headers)) delete (headers as Record<string, string>)[name];
+      return fetch(url, { ...init, headers: own });
+    };
+    for (const send of [writes, fetch]) await (await take(stack.client({ fetch: send as never }).lock("a"))).release();
+  },
+
   async a_fetch_may_use_the_client_that_it_serves(stack) {
     let depth = 0;
     const inner: Array<Promise<Array<PromiseSettledResult<unknown>>>> = [];

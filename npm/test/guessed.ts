@@ -399,4 +399,34 @@ export const guessed: Suite = {
       check(bytes < 10_000, `${bytes}`);
     }
   },
+
+  async what_the_end_of_a_turn_makes_of_a_guess_is_no_error_of_its_items(stack) {
+    const key = (name: string) => ({ key: `${stack.mark}${name}` });
+    const prices = [7, 11, 13];
+    for (const [n, price] of prices.entries()) await stack.redis(`SET ~price${n} ${price}`);
+    const sale = new GroupCommit({
+      usesFence: false,
+      reads: (n: number) => [["GET", key(`price${n}`)]],
+      begin: () => ({ sum: [] as string[] }),
+      decide(_: number, [price], state) {
+        state.sum.push(price as string);
+        return { answer: Number(price) };
+      },
+      // Where a guess has nothing, this throws.
+      end: ({ sum }) => [["INCRBY", key("sum"), sum.reduce((all, price) => all + Number(price.slice()), 0)]],
+    });
+    for (const [n, price] of prices.entries()) equal(await sale.submit(stack.lock("a"), n), price);
+    equal(await stack.redis("GET ~sum"), "31");
+  },
+
+  async a_turn_that_need_not_wait_tries_once_and_asks_once(stack) {
+    const network = new Network();
+    const client = stack.client({ fetch: network.fetch });
+    const sale = await begun(stack, client.lock("a"));
+    const held = await take(stack.lock("a"));
+    const sent = network.seen.length;
+    await fails("held", sale.submit(client.lock("a", { wait: 0 }), 1));
+    equal(network.seen.length, sent + 2);
+    await held.release();
+  },
 };

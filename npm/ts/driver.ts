@@ -234,7 +234,8 @@ function headersOf(text: string): object {
     const words = JSON.parse(text) as string[];
     last = { text, headers: Object.fromEntries(words.flatMap((name, at) => (at % 2 ? [] : [[name, words[at + 1]]]))) };
   }
-  return last.headers;
+  // A `fetch` of the caller's may write to its own.
+  return { ...last.headers };
 }
 
 /** A header that somebody's `fetch` made up may have line breaks. */

@@ -11,7 +11,8 @@ import { type Home, Lock } from "./lock.js";
 import { invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 import { type Asked, Reads } from "./reads.js";
-import { lengthOf, Seen } from "./seen.js";
+import { Seen } from "./seen.js";
+import { type Value, words } from "./words.js";
 
 /** What becomes of an item. */
 export interface Decision<Answer> {
@@ -248,9 +249,10 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * arrives. Who holds it for longer, or waits for it, is waited for in the queue.
    */
   async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
-    const { home } = driven;
+    const { home, giveUp } = driven;
     let sent = 0;
     for (let tries = 0; tries < 2 && this.#mayGuess(home, sent); tries++) {
+      if (tries > 0 && performance.now() >= giveUp) break;
       const outcome = await this.#guess(driven, sent);
       if (!("sent" in outcome)) return outcome;
       if (outcome.sent === 0) break;
@@ -276,7 +278,14 @@ export class GroupCommit<Item, Answer, State = undefined> {
     if (!expected) return { sent: 0 };
     // Nobody has left since they were asked for.
     line.begin(turn);
-    const decided = this.#decide(driven, asked, { reads, replies: expected.found, fence: 0, isLate: () => false });
+    let decided;
+    try {
+      decided = this.#decide(driven, asked, { reads, replies: expected.found, fence: 0, isLate: () => false });
+    } catch {
+      // What `begin` or `end` made of a guess is no error of the items: the lock tells what is so.
+      line.retreat(turn);
+      return { sent: 0 };
+    }
     const { places, outcomes, writes, firstWrite } = decided;
     const isDecided = asked.map((_, at) => places.includes(at));
     const items = asked.filter((_, at) => isDecided[at]);
@@ -284,7 +293,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     reads.retain(isDecided);
     const common = writes.length > 0 ? this.#inCommon(home, reads, writes) : [];
     const commands = [...writes, ...common];
-    if (bytesOf(reads.commands) + bytesOf(commands) + lengthOf(expected.found) > this.#bound.bytes) {
+    if (bytesOf(reads.commands) + bytesOf(commands) + words(...(expected.found as readonly Value[])).length > this.#bound.bytes) {
       line.retreat(turn);
       return { sent: 0 };
     }
@@ -295,6 +304,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       // If this does not end, the next driver gives the lock back.
       guessed = await lock.guess(guess, (token) => line.commit(turn, token));
     } catch (error) {
+      this.#seen.forget(home.key);
       if (error instanceof EdgelockError && error.isOutcomeUnknown) {
         // An answer that depends on no write is not given either: its reads were guessed.
         line.end(turn, outcomes.map((_, at) => ({ error: at < firstWrite ? undecided(error) : error })));
@@ -324,7 +334,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
   }
 
   /** Waits for the lock. */
-  async #acquire({ line, turn, lock, acquisition }: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | Over> {
+  async #acquire({ line, turn, lock, giveUp, home, acquisition }: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | Over> {
+    // Guesses take time, too.
+    const patient = sent > 0 ? home.patient(Math.max(Math.ceil(giveUp - performance.now()), 0)) : lock;
     let items: readonly Asked<Item>[] = [];
     let reads = new Reads(items);
     const asked = () => {
@@ -333,11 +345,13 @@ export class GroupCommit<Item, Answer, State = undefined> {
       return reads.commands;
     };
     try {
-      const [lease, replies] = await lock.acquireAs(acquisition(), sent, asked);
+      const [lease, replies] = await patient.acquireAs(acquisition(), sent, asked);
       return { lease, items, reads, replies };
     } catch (error) {
       fail({ line, turn }, reads.items, error);
       return IN_VAIN;
+    } finally {
+      if (patient !== lock) patient.free();
     }
   }
 

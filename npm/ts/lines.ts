@@ -11,6 +11,8 @@ export interface Driven<Item, Answer> {
   readonly line: Gather<Item, Answer>;
   readonly turn: Turn<Item, Answer>;
   readonly lock: Lock;
+  /** When its driver no longer waits for the lock, by `performance.now`. */
+  readonly giveUp: number;
   readonly home: Home;
   /**
    * The acquisition of the driver. If a driver vanishes before it wrote, the next one goes on with
@@ -78,7 +80,7 @@ export class Lines<Item, Answer> {
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
           turn.showsWithin = look;
-          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), home, acquisition: () => this.#acquisition(name) });
+          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition: () => this.#acquisition(name) });
         }
         if (left === 0 && this.#late !== undefined) return this.#late;
         const ahead = line.ahead(entry);

@@ -201,7 +201,7 @@ export class Lock {
       if (lease) return { lease: this.#lease(lease, of), replies };
       if (value !== undefined) return { sent: value as number };
       const [fence, ...written] = replies;
-      return { fence: fence as number, replies: written };
+      return { fence: Number(fence), replies: written };
     });
   }
 

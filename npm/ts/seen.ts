@@ -100,7 +100,7 @@ export class Seen {
 const text = (read: Command): string => JSON.stringify(read);
 
 /** About how many characters replies have. */
-export const lengthOf = (replies: readonly Reply[]): number => String(replies).length;
+const lengthOf = (replies: readonly Reply[]): number => String(replies).length;
 
 /** Whether a read may be kept, and be made twice. */
 function isSmall(read: Command): boolean {

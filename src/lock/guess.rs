@@ -11,10 +11,13 @@ use crate::transport::Transport;
 /// A wait for the lock, which may come behind it, has so many requests.
 const KEPT: u32 = 5;
 
+/// And it has so many itself: one that is lost is asked for again.
+const OWN: u32 = 2;
+
 impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
     pub(crate) fn has_turns(&self) -> bool {
-        self.kind.turn().is_some() && self.replicas.is_none() && self.max_requests > KEPT
+        self.kind.turn().is_some() && self.replicas.is_none() && self.max_requests >= OWN + KEPT
     }
 
     /// The same lock, with so many requests less.
