@@ -9,7 +9,7 @@ import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { GoingOn } from "./going-on.js";
 import { instance, Revivable } from "./instance.js";
-import { Lock, type Maker } from "./lock.js";
+import { Lock, type Made, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
@@ -40,6 +40,7 @@ export class Client {
   readonly #prefix: string;
   readonly #settings: ClientSettings;
   readonly #host: Host;
+  readonly #maker: Maker;
   /** Its bridge is looked up when it is first used, and what is made of it before then, too. */
   readonly #isLate: boolean;
 
@@ -48,8 +49,14 @@ export class Client {
     const config = options instanceof Late ? undefined : clientConfig(options);
     // Whoever changes the object later makes no other client of this one.
     this.#settings = { ...(options instanceof Late ? options.settings : options) };
-    const { fetch, waitUntil, signal, requestTimeout, prefix = "" } = this.#settings;
+    const { fetch, waitUntil, signal, requestTimeout, onEvent, prefix = "" } = this.#settings;
     this.#host = { fetch, waitUntil, signal, requestTimeout, goingOn: new GoingOn() };
+    this.#maker = {
+      ...this.#host,
+      requestTimeout: requestTimeout ?? 2_000,
+      tell: (event) => onEvent && hear(event, onEvent),
+      readEach: (reads, name) => this.#readEach(reads, name),
+    };
     this.#prefix = prefix;
     this.#raw = this.#revivable(() => {
       const { said, onEvent } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
@@ -95,8 +102,8 @@ export class Client {
   lock(name: string, options: LockOptions = {}): Lock {
     text(name, "a lock's name");
     const config = lockConfig(options, "a lock");
-    const raw = this.#made("lock", name, ...config);
-    return Lock.of(name, this.#prefix + name, raw, options, this.#maker(name, (options) => this.lock(name, options)));
+    const again = (options: LockOptions) => this.lock(name, options);
+    return this.#lock(this.#made("lock", name, ...config), options, { ...this.#called(name, again), hasTurns: true });
   }
 
   /**
@@ -108,9 +115,8 @@ export class Client {
     text(name, "a lock's name");
     text(owner, "an owner");
     const config = lockConfig(options, "a reentrant lock");
-    const raw = this.#made("reentrant", name, owner, ...config);
-    const maker = this.#maker(name, (options) => this.reentrant(name, owner, options));
-    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
+    const again = (options: LockOptions) => this.reentrant(name, owner, options);
+    return this.#lock(this.#made("reentrant", name, owner, ...config), options, this.#called(name, again));
   }
 
   /**
@@ -126,9 +132,8 @@ export class Client {
     text(name, "a semaphore's name");
     if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
     const config = lockConfig(options, "a semaphore");
-    const raw = this.#made("semaphore", name, permits, ...config);
-    const maker = this.#maker(name, (options) => this.semaphore(name, permits, options));
-    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: false });
+    const again = (options: LockOptions) => this.semaphore(name, permits, options);
+    return this.#lock(this.#made("semaphore", name, permits, ...config), options, this.#called(name, again));
   }
 
   /**
@@ -143,9 +148,8 @@ export class Client {
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
     const config = lockConfig(options, "a read/write lock");
-    const raw = this.#made(reads ? "reader" : "writer", name, ...config);
-    const maker = this.#maker(name, (options) => this.#readWrite(name, reads, options));
-    return Lock.of(name, this.#prefix + name, raw, options, { ...maker, hasTurns: !reads });
+    const again = (options: LockOptions) => this.#readWrite(name, reads, options);
+    return this.#lock(this.#made(reads ? "reader" : "writer", name, ...config), options, { ...this.#called(name, again), hasTurns: !reads });
   }
 
   /**
@@ -168,11 +172,11 @@ export class Client {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
     const config = lockConfig(options, "a lock of several names");
-    const raw = this.#made("several", all, ...config);
-    const maker = this.#maker(all[0] ?? "", (options) => this.lockAll(all, options));
+    const again = (options: LockOptions) => this.lockAll(all, options);
     // In the order in which errors of the module show them.
     const keys = all.map((name) => this.#prefix + name).sort();
-    return Lock.of(all.join(", "), keys.join(", "), raw, options, { ...maker, hasTurns: false });
+    const called = { name: all.join(", "), key: keys.join(", "), livesWith: all[0] ?? "", hasTurns: false, again };
+    return this.#lock(this.#made("several", all, ...config), options, called);
   }
 
   /**
@@ -227,10 +231,7 @@ export class Client {
     return replies;
   }
 
-  /**
-   * As {@link Client.read}, where the lock of this name lives. The reply to a read that failed is
-   * its error.
-   */
+  /** As {@link Maker} says. */
   async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
     const commands = toRaw(reads);
     const { instance, value: client } = this.#raw.get();
@@ -238,15 +239,12 @@ export class Client {
     return replies;
   }
 
-  #maker(name: string, again: (options: LockOptions) => Lock): Maker {
-    const { requestTimeout = 2_000, onEvent } = this.#settings;
-    return {
-      ...this.#host,
-      hasTurns: true,
-      requestTimeout,
-      tell: (event) => onEvent && hear(event, onEvent),
-      readEach: (reads) => this.#readEach(reads, name),
-      again,
-    };
+  #lock(raw: Revivable<Thing>, options: LockOptions, called: Omit<Made, "raw" | "maker">): Lock {
+    return Lock.of({ ...called, raw, maker: this.#maker }, options);
+  }
+
+  /** A lock of one name, whose turns callers cannot share. */
+  #called(name: string, again: (options: LockOptions) => Lock): Omit<Made, "raw" | "maker"> {
+    return { name, key: this.#prefix + name, livesWith: name, hasTurns: false, again };
   }
 }

@@ -3,11 +3,12 @@
 // tells them what happened. The counterpart of src/drive.rs.
 import { Exchange, Stream } from "edgelock-exchange";
 import { LONGEST_TIMER } from "./check.js";
+import { InternalError } from "./errors.js";
 import type { GoingOn } from "./going-on.js";
 import type { Instance } from "./instance.js";
 import { withCause, withThrown } from "./make-error.js";
 import { type Came, type RawLease, type Thing, Told } from "./raw.js";
-import { reply, type Said } from "./words.js";
+import { Lines, reply, type Said } from "./words.js";
 
 /** What a client's operations are driven with. */
 export interface Host {
@@ -94,29 +95,26 @@ export class Driver {
 
   /** What the module wishes for, as `src/web/steps.rs` writes it. */
   #read(said: string): Array<() => void> {
-    const lines = said.split("\n");
-    const line = () => lines.shift()!;
+    const lines = new Lines(said);
     const wishes = [];
-    while (lines.length > 1) {
-      const [what, ...numbers] = line().split(" ");
-      const [id = 0, time = 0, limit = 0] = numbers.map(Number);
-      wishes.push(this.#wish(what!, id, time, limit, numbers, line));
-    }
+    while (!lines.isOver) wishes.push(this.#wish(lines));
     return wishes;
   }
 
-  #wish(what: string, id: number, time: number, limit: number, numbers: readonly string[], line: () => string): () => void {
-    switch (what) {
+  #wish(lines: Lines): () => void {
+    const line = lines.next().split(" ");
+    const id = Number(line[1]);
+    switch (line[0]) {
       case "send": {
-        const [url, headers, body] = [line(), headersOf(line()), line()];
-        return () => this.#send(id, url, headers, body, limit, Math.min(time, LONGEST_TIMER));
+        const mail = mailOf(line, lines);
+        return () => this.#send(id, mail);
       }
       case "listen": {
-        const [url, headers, body] = [line(), headersOf(line()), line()];
-        return () => this.#listen(id, url, headers, body, Math.min(time, LONGEST_TIMER));
+        const mail = mailOf(line, lines);
+        return () => this.#listen(id, mail);
       }
       case "wake":
-        return () => this.#wake(id, time);
+        return () => this.#wake(id, Number(line[2]));
       case "stop":
         return () => {
           this.#flights.get(id)?.abort();
@@ -124,17 +122,19 @@ export class Driver {
         };
       case "detach": {
         const call = this.#next();
-        return () => this.#detach(call, numbers.map(Number));
+        return () => this.#detach(call, line.slice(1).map(Number));
       }
       case "done": {
-        const came = this.#came(line());
+        const came = this.#came(lines.next());
         return () => this.#end(() => this.#resolve(came));
       }
-      default: {
+      case "fail": {
         this.#hasCome = true;
-        const failure = withCause(JSON.parse(line()));
+        const failure = withCause(JSON.parse(lines.next()));
         return () => this.#end(() => this.#reject(failure));
       }
+      default:
+        throw new InternalError("the module wishes for what this side does not know", undefined);
     }
   }
 
@@ -148,7 +148,7 @@ export class Driver {
     return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), value };
   }
 
-  #send(id: number, url: string, headers: object, body: string, limit: number, timeout: number): void {
+  #send(id: number, { url, headers, body, limit, timeout }: Mail): void {
     if (this.#isDone) return;
     const done: Ended = (failure, status, header, text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${inOneLine(header)}\n${text}`, thrown);
     this.#wasSent = true;
@@ -156,7 +156,7 @@ export class Driver {
     const flight = this.#launched(id, () => exchange.abort());
   }
 
-  #listen(id: number, url: string, headers: object, body: string, timeout: number): void {
+  #listen(id: number, { url, headers, body, timeout }: Mail): void {
     if (this.#isDone) return;
     const decoder = new TextDecoder();
     const hear = (piece: Uint8Array) => flight.driver.#tell(Told.Heard, id, 0, 0, decoder.decode(piece, { stream: true }));
@@ -224,6 +224,21 @@ export class Driver {
     if (!this.#instance.hasFailed) this.#instance.call(() => this.#call.free());
     settle();
   }
+}
+
+/** A request of the module's. */
+interface Mail {
+  readonly url: string;
+  readonly headers: object;
+  readonly body: string;
+  /** How many bytes its answer may have. */
+  readonly limit: number;
+  readonly timeout: number;
+}
+
+function mailOf(line: readonly string[], lines: Lines): Mail {
+  const [timeout, limit] = [Math.min(Number(line[2]), LONGEST_TIMER), Number(line[3])];
+  return { url: lines.next(), headers: headersOf(lines.next()), body: lines.next(), limit, timeout };
 }
 
 /** The last headers, which seldom change, and their text. */

@@ -13,18 +13,30 @@ import { reply, type Said, type Value, words } from "./words.js";
 
 /** @internal What the client that made a lock knows. */
 export interface Maker extends Host {
-  /** Whether one turn ends before the next begins. */
-  readonly hasTurns: boolean;
   readonly requestTimeout: number;
   readonly tell: (event: LockEvent) => void;
-  readonly readEach: (reads: readonly Command[]) => Promise<Reply[]>;
+  /** Reads where the lock of this name lives. The reply to a read that failed is its error. */
+  readonly readEach: (reads: readonly Command[], name: string) => Promise<Reply[]>;
+}
+
+/** @internal What a lock is made of, besides its options. */
+export interface Made {
+  readonly name: string;
+  /** Its key in Redis, as errors name it. */
+  readonly key: string;
+  /** A name that lives where it lives. */
+  readonly livesWith: string;
+  /** Whether one turn ends before the next begins. */
+  readonly hasTurns: boolean;
   /** The same lock with other options. */
   readonly again: (options: LockOptions) => Lock;
+  readonly raw: Revivable<Thing>;
+  readonly maker: Maker;
 }
 
 /** @internal What a group commit must know of a lock. */
-export interface Home extends Maker {
-  readonly key: string;
+export interface Home extends Omit<Maker, "readEach">, Pick<Made, "key" | "hasTurns"> {
+  readonly readEach: (reads: readonly Command[]) => Promise<Reply[]>;
   /**
    * What callers must have in common to share its turns: the key, and how many replicas must have
    * the lock.
@@ -100,38 +112,36 @@ type Found = Omit<Inspection, "holder" | "holders" | "free" | "fence"> & {
 export class Lock {
   /** The name that was asked for; several names with commas between them. */
   readonly name: string;
-  /** Its key in Redis, as errors name it. */
-  readonly #key: string;
-  readonly #raw: Revivable<Thing>;
+  readonly #made: Made;
   readonly #options: LockOptions;
-  readonly #maker: Maker;
 
-  private constructor(name: string, key: string, raw: Revivable<Thing>, options: LockOptions, maker: Maker) {
-    this.name = name;
-    this.#key = key;
-    this.#raw = raw;
+  private constructor(made: Made, options: LockOptions) {
+    this.name = made.name;
+    this.#made = made;
     this.#options = { ...options };
-    this.#maker = maker;
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<Thing>, options: LockOptions, maker: Maker): Lock {
-    return new Lock(name, key, raw, options, maker);
+  static of(made: Made, options: LockOptions): Lock {
+    return new Lock(made, options);
   }
 
   /** @internal */
   get home(): Home {
     const { ttl = 10_000, wait = 5_000, signal, waitForReplicas } = this.#options;
-    const { instance, value: lock } = this.#raw.get();
+    const { key, livesWith, hasTurns, again, raw, maker } = this.#made;
+    const { instance, value: lock } = raw.get();
     return {
-      ...this.#maker,
-      key: this.#key,
-      line: waitForReplicas ? `${this.#key}\n${waitForReplicas.count} ${waitForReplicas.within}` : this.#key,
+      ...maker,
+      readEach: (reads) => maker.readEach(reads, livesWith),
+      key,
+      hasTurns,
+      line: waitForReplicas ? `${key}\n${waitForReplicas.count} ${waitForReplicas.within}` : key,
       ttl,
       wait,
-      signals: [signal, heeded(this.#maker)],
+      signals: [signal, heeded(maker)],
       waitsForReplicas: waitForReplicas !== undefined,
-      patient: (wait) => this.#maker.again({ ...this.#options, wait, signal: undefined }).#forOthers(),
+      patient: (wait) => again({ ...this.#options, wait, signal: undefined }).#forOthers(),
       mayGuess: (sent) => instance.ask(lock, "mayGuess", sent) === "true",
       checkReads: (reads) => void instance.ask(lock, "checkReads", reads),
       checkWrites: (writes) => void instance.ask(lock, "checkWrites", writes),
@@ -256,9 +266,9 @@ export class Lock {
    * writes. If that handler repeats a write after one of these, the outcome is unknown.
    */
   resume(token: string): Lease {
-    const { instance, value: lock } = this.#raw.get();
+    const { instance, value: lock } = this.#made.raw.get();
     const thing = instance.make(lock, "resume", text(token, "a token"));
-    return Lease.of(this.name, this.#key, instance, { thing, token, fence: 0 }, this.#maker, true);
+    return this.#lease({ thing, token, fence: 0 }, instance, true);
   }
 
   /**
@@ -266,25 +276,26 @@ export class Lock {
    * JavaScript has forgotten an object.
    */
   free(): void {
-    const { instance, value: lock } = this.#raw.get();
+    const { instance, value: lock } = this.#made.raw.get();
     instance.call(() => lock.free());
   }
 
   /** The same for what goes on when its caller is gone. */
   #forOthers(): Lock {
-    return new Lock(this.name, this.#key, this.#raw, this.#options, { ...this.#maker, signal: undefined });
+    return new Lock({ ...this.#made, maker: { ...this.#made.maker, signal: undefined } }, this.#options);
   }
 
-  #lease(raw: RawLease, instance: Instance): Lease {
-    return Lease.of(this.name, this.#key, instance, raw, this.#maker);
+  #lease(raw: RawLease, instance: Instance, isResumed = false): Lease {
+    return Lease.of(this.name, this.#made.key, instance, raw, this.#made.maker, isResumed);
   }
 
   /** What `take` makes of the outcome of `call`. */
   async #wait<Taken>(call: readonly Value[] | ((lock: Thing) => Thing), options: CallOptions, take: (came: Came, of: Instance) => Taken): Promise<Taken> {
-    const signals = [this.#options.signal, heeded(this.#maker), signalOf(options, "a call")];
-    const { instance, value: lock } = this.#raw.get();
+    const { key, raw, maker } = this.#made;
+    const signals = [this.#options.signal, heeded(maker), signalOf(options, "a call")];
+    const { instance, value: lock } = raw.get();
     const begin = typeof call === "function" ? () => call(lock) : ([lock, ...call] as const);
-    const outcome = instance.drive(begin, this.#maker, signals, this.#key);
-    return inBackground(outcome.then((came) => take(came, instance)), this.#maker);
+    const outcome = instance.drive(begin, maker, signals, key);
+    return inBackground(outcome.then((came) => take(came, instance)), maker);
   }
 }

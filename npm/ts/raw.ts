@@ -1,7 +1,5 @@
 // What the wasm module holds, as the TypeScript calls it, and what it says.
-import type { Driver } from "./driver.js";
 import type { Failure } from "./failure.js";
-import type { words } from "./words.js";
 
 /** Commands as arrays of words, of which those that are keys are arrays of one. */
 export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]>>;
@@ -69,14 +67,14 @@ export interface Holder {
 
 export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
 
-/** Something that the module holds. npm/src/lib.rs has what it can be asked, in {@link words}. */
+/** Something that the module holds. npm/src/lib.rs has what it can be asked, in words (`words.ts`). */
 export interface Thing {
   make(words: string): Thing | undefined;
   makeWith(other: Thing, words: string, reads?: () => string): Thing;
   ask(words: string): string;
   /** Of a lease: the milliseconds that it surely lasts yet. */
   readonly remaining: number;
-  /** Of a call: what it says to what happened, as {@link Driver} reads it. */
+  /** Of a call: what it says to what happened, as `driver.ts` reads it. */
   tell(what: Told, id: number, failure: number, status: number, text: string): string;
   /** What a call made, in the order in which it said so. */
   made(): Thing | undefined;

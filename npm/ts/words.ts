@@ -19,6 +19,27 @@ function line(value: Value): string {
   return `:${Math.min(Number(value), Number.MAX_SAFE_INTEGER)}\r\n`;
 }
 
+/** What the module says, line by line. A body among them is long, so nothing is read twice. */
+export class Lines {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get isOver(): boolean {
+    return this.#at >= this.#text.length;
+  }
+
+  next(): string {
+    const end = this.#text.indexOf("\n", this.#at);
+    const line = this.#text.slice(this.#at, end);
+    this.#at = end + 1;
+    return line;
+  }
+}
+
 /** Replies as the module says them: a text has a letter before it that says what it is of. */
 export type Said = null | number | string | readonly Said[];
 

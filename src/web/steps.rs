@@ -4,6 +4,7 @@
 //! A driver tells [`Steps`] what happened, and reads their wishes out of a text. It is
 //! `npm/ts/driver.ts`.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use super::fetch::answer;
@@ -137,16 +138,11 @@ impl Steps {
         match wish {
             Wish::Send(id, mail) => mailed(out, "send", id, mail),
             Wish::Listen(id, mail) => mailed(out, "listen", id, mail),
-            Wish::Wake(id, time) => {
-                *out += &format!("wake {} {}\n", id.number(), milliseconds(time));
-            }
-            Wish::Stop(id) => *out += &format!("stop {}\n", id.number()),
+            Wish::Wake(id, time) => line(out, "wake", &[id.number().into(), milliseconds(time)]),
+            Wish::Stop(id) => line(out, "stop", &[id.number().into()]),
             Wish::Detach(operation, ids) => {
-                out.push_str("detach");
-                for id in ids {
-                    *out += &format!(" {}", id.number());
-                }
-                out.push('\n');
+                let ids: Vec<_> = ids.into_iter().map(|id| id.number().into()).collect();
+                line(out, "detach", &ids);
                 let silent = Box::new(Silent(operation));
                 detached.push(Self::of(self.place.clone(), self.ids, silent));
             }
@@ -163,12 +159,21 @@ fn mailed(out: &mut String, word: &str, id: Id, mut mail: Mail) {
         .flat_map(|(name, value)| [*name, value.as_str()])
         .collect();
     let time = milliseconds(request.timeout);
-    let (id, limit) = (id.number(), request.body_limit);
-    *out += &format!("{word} {id} {time} {limit}\n{}\n", request.url);
-    for text in [&array(&headers), &request.body] {
+    let limit = request.body_limit as u64;
+    line(out, word, &[id.number().into(), time, limit]);
+    for text in [request.url, &array(&headers), &request.body] {
         out.push_str(text);
         out.push('\n');
     }
+}
+
+fn line(out: &mut String, word: &str, numbers: &[u64]) {
+    out.push_str(word);
+    for number in numbers {
+        // Writing to a text cannot fail.
+        let _ = write!(out, " {number}");
+    }
+    out.push('\n');
 }
 
 /// Whole milliseconds, rounded up: a caller that waits for so long does not come too early.

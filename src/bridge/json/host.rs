@@ -44,10 +44,14 @@ pub fn quote_into(json: &mut String, text: &str) {
 /// edge that has just started runs each step here unoptimised.
 fn is_plain(word: &str) -> bool {
     let (chunks, rest) = word.as_bytes().as_chunks();
+    for chunk in chunks {
+        if has_special(u64::from_le_bytes(*chunk)) {
+            return false;
+        }
+    }
     let mut last = [b' '; 8];
-    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    let mut chunks = chunks.iter().chain([&last]);
-    !chunks.any(|chunk| has_special(u64::from_le_bytes(*chunk)))
+    last[..rest.len()].copy_from_slice(rest);
+    !has_special(u64::from_le_bytes(last))
 }
 
 /// Whether one of eight bytes needs an escape. Each test borrows from a byte's highest bit if the
