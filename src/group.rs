@@ -7,6 +7,7 @@ mod ending;
 mod gather;
 mod guess;
 mod habits;
+mod known;
 mod lines;
 mod look;
 mod met;
@@ -35,12 +36,13 @@ pub use section::{Decision, Section};
 
 use gather::Bound;
 use habits::Habits;
+use known::{Known, may_guess};
 use lines::Lines;
 use look::Looks;
 use met::Met;
 use reads::Pending;
 use section::Peek;
-use seen::{Known, Seen, may_guess};
+use seen::Seen;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///

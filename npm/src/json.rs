@@ -129,6 +129,15 @@ pub(crate) fn came(came: &Came) -> String {
         Came::Kept(text) => object.text("value", text),
         Came::Found(found) => inspection(object.name("value"), found),
         Came::Replies(replies) => list(object.name("replies"), replies, reply),
+        Came::Turn(at, requests, replies) => {
+            if let Some(at) = at {
+                object.number("at", *at);
+            }
+            if let Some(requests) = requests {
+                object.number("sent", (*requests).into());
+            }
+            list(object.name("replies"), replies, reply);
+        }
         Came::Taken(held, replies) => {
             if let Some(held) = held {
                 let mut lease = Object::new();

@@ -102,6 +102,7 @@ impl Thing {
                     found: words.values(),
                     writes: words.commands(),
                     until_us: words.number(),
+                    takes: words.flag(),
                 }))?;
                 return Ok(Some(Self::call(steps, Some(token))));
             }

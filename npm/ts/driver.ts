@@ -144,8 +144,8 @@ export class Driver {
 
   #came(text: string): Came {
     this.#hasCome = true;
-    const { lease, replies = [], value } = JSON.parse(text) as { lease?: Omit<RawLease, "thing">; replies?: Said[]; value?: unknown };
-    return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), value };
+    const { lease, replies = [], at, sent, value } = JSON.parse(text) as Omit<Came, "lease" | "replies"> & { lease?: Omit<RawLease, "thing">; replies?: Said[] };
+    return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), at, sent, value };
   }
 
   #send(id: number, { url, headers, body, limit, timeout }: Mail): void {

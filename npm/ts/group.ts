@@ -2,7 +2,8 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, flag, type Names, options as known } from "./check.js";
 import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
-import { committed, type Decided, NOTHING } from "./decided.js";
+import { decide } from "./decide.js";
+import { committed, NOTHING } from "./decided.js";
 import { EdgelockError, HeldError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import type { Bound, Outcome } from "./gather.js";
@@ -11,66 +12,9 @@ import { type Home, Lock } from "./lock.js";
 import { invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 import { type Asked, Reads } from "./reads.js";
+import { attempt, said, type Section } from "./section.js";
 import { Seen } from "./seen.js";
 import { type Value, words } from "./words.js";
-
-/** What becomes of an item. */
-export interface Decision<Answer> {
-  readonly answer: Answer;
-  /** The commands that are run for it. It is answered once they were. */
-  readonly writes?: readonly Command[] | undefined;
-}
-
-/**
- * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
- * be `async`. If one throws, its item is refused with that error, and nothing is written for it.
- *
- * All reads of a turn are made before its first item is decided. So if a decision changes what a
- * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,
- * who has had how many.
- */
-export interface Section<Item, Answer, State = undefined> {
-  /**
-   * Whether `decide` uses the fence. By default it does: each turn takes the lock.
-   *
-   * If it does not, say `false`: then a turn that nobody competes with is one request, and one
-   * round trip. The items are decided by what their reads will find: what the last turn of this
-   * isolate left, what a look found, and nothing for other keys. The request writes only if the
-   * lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-   * written, the turn takes the lock, and the items are decided once more, by other replies. So
-   * `decide` must be able to do with replies that were never true, such as nothing for a key that
-   * is always there, and must depend on nothing but its arguments.
-   *
-   * So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn the
-   * lock. So do replies that are no text, and reads that all items have if they find more than
-   * 4 KiB or if one of them has more than 512 bytes; and a new command other than those that read
-   * strings, hashes, lists, sets and sorted sets. Locks that wait for replicas are always taken.
-   */
-  readonly usesFence?: boolean | undefined;
-  /**
-   * What must be known to decide `item`. Put what all items read first, in the same order: it is
-   * then read once for all.
-   */
-  reads(item: Item): readonly Command[];
-  /** Makes the state that the items of one turn share. */
-  begin?(): State;
-  /**
-   * Decides `item` by the `replies` to its reads, by what the items before it made of `state`, and
-   * by the turn's fence, or 0 if `usesFence` is `false`.
-   */
-  decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
-  /** What is written once for all items of a turn, after what was written for each. */
-  end?(state: State): readonly Command[];
-  /**
-   * Answers an item by what its reads found without the lock, if that stays true: a sale that is
-   * over, an order that was placed before. `undefined` means that the item needs its turn, which
-   * then costs one more round trip. All items are looked at first; those that arrive at about the
-   * same time share the request. If a look fails, the turn decides. If the lock has
-   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet. Nor is an item
-   * whose reads alone are over `maxBytes`.
-   */
-  peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
-}
 
 /** How large a turn may be. */
 export interface GroupCommitOptions {
@@ -104,9 +48,10 @@ interface Found<Item> {
   readonly replies: readonly Reply[];
 }
 
-/** A turn that must wait for the lock, after so many requests. */
+/** A turn that must wait for the lock, after so many requests; or guess again, if it was wrong. */
 interface NeedsLock {
   readonly sent: number;
+  readonly isWrong?: boolean;
 }
 
 /** A turn that has ended, and how many items it decided. */
@@ -116,14 +61,8 @@ interface Over {
 
 const IN_VAIN: Over = { count: 0 };
 
-/** What the items of a turn are decided with. */
-interface Under {
-  readonly reads: Reads;
-  readonly replies: readonly Reply[];
-  readonly fence: number;
-  /** Whether the rest is to wait for the next turn. */
-  readonly isLate: () => boolean;
-}
+/** How often a turn asks though another has the lock. */
+const HELD = 2;
 
 /** A request that is later than this, in milliseconds, runs no writes. Its receipt lives longer. */
 const LATEST = 20_000;
@@ -244,19 +183,20 @@ export class GroupCommit<Item, Answer, State = undefined> {
     return !this.#usesFence && home.mayGuess(sent);
   }
 
-  /**
-   * Tries twice. If the holder has such turns, too, the lock is free when the second request
-   * arrives. Who holds it for longer, or waits for it, is waited for in the queue.
-   */
+  /** As src/group/guess.rs says: guesses until it is right, was held twice, or was wrong twice. */
   async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
     const { home, giveUp } = driven;
-    let sent = 0;
-    for (let tries = 0; tries < 2 && this.#mayGuess(home, sent); tries++) {
-      if (tries > 0 && performance.now() >= giveUp) break;
-      const outcome = await this.#guess(driven, sent);
+    let [sent, held] = [0, 0];
+    let isWrong = this.#seen.isInVain(home.key);
+    while (held < HELD && this.#mayGuess(home, sent)) {
+      if (sent > 0 && performance.now() >= giveUp) break;
+      const takes = isWrong || !this.#mayGuess(home, sent + 1);
+      const outcome = await this.#guess(driven, sent, takes);
       if (!("sent" in outcome)) return outcome;
       if (outcome.sent === 0) break;
       sent += outcome.sent;
+      if (outcome.isWrong) isWrong = true;
+      else held++;
     }
     return { sent };
   }
@@ -265,9 +205,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * Decides by what the reads will find, as far as that is known, in one request without the lock:
    * src/group/guess.rs says how.
    */
-  async #guess(driven: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | NeedsLock | Over> {
+  async #guess(driven: Driven<Asked<Item>, Answer>, sent: number, takes: boolean): Promise<Found<Item> | NeedsLock | Over> {
     const { line, turn, lock, home } = driven;
-    await this.#seen.gather(home.key, () => line.here);
+    if (sent === 0) await this.#seen.gather(home.key, () => line.here);
     const asked = line.ask(turn, this.#bound);
     if (!asked?.length) {
       line.end(turn, []);
@@ -280,7 +220,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     line.begin(turn);
     let decided;
     try {
-      decided = this.#decide(driven, asked, { reads, replies: expected.found, fence: 0, isLate: () => false });
+      decided = decide(this.#section, driven, asked, { reads, replies: expected.found, maxBytes: this.#bound.bytes, fence: 0, isLate: () => false });
     } catch {
       // What `begin` or `end` made of a guess is no error of the items: the lock tells what is so.
       line.retreat(turn);
@@ -298,7 +238,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       return { sent: 0 };
     }
     const until = expected.redis + Math.min(home.ttl, LATEST) * 1000;
-    const guess = { sent, reads: reads.commands, found: expected.found, writes: commands, until };
+    const guess = { sent, reads: reads.commands, found: expected.found, writes: commands, until, takes };
     let guessed;
     try {
       // If this does not end, the next driver gives the lock back.
@@ -314,17 +254,31 @@ export class GroupCommit<Item, Answer, State = undefined> {
       }
       return IN_VAIN;
     }
-    if ("fence" in guessed) {
-      const found = guessed.replies.splice(writes.length);
-      if (writes.length > 0) this.#seen.note(home.key, guessed.fence, common, found);
-      this.#seen.ends(home.key, line.here);
-      line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, guessed.replies, home.key)]);
-      return { count: items.length };
+    const { replies } = guessed;
+    if ("lease" in guessed || "sent" in guessed) {
+      line.retreat(turn);
+      if ("sent" in guessed) {
+        const { sent, at } = guessed;
+        if (at !== undefined) this.#learn(home, at, items, reads, replies);
+        return { sent, isWrong: at !== undefined };
+      }
+      this.#seen.wasInVain(home.key);
+      return { ...guessed, items, reads };
     }
-    line.retreat(turn);
-    if ("sent" in guessed) return guessed;
-    this.#seen.forget(home.key);
-    return { ...guessed, items, reads };
+    const found = replies.splice(writes.length);
+    if (writes.length > 0) this.#seen.note(home.key, guessed.at, common, found, reads);
+    this.#seen.ends(home.key, line.here);
+    line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, replies, home.key)]);
+    return { count: items.length };
+  }
+
+  /** What the reads of a guess found, which was wrong: the next one expects that. */
+  #learn(home: Home, at: number, items: readonly Asked<Item>[], reads: Reads, replies: readonly Reply[]): void {
+    this.#seen.learn(home.key, at, reads, replies);
+    for (const [place, item] of items.entries()) {
+      const found = attempt(() => reads.replies(place, replies, home.key));
+      if ("answer" in found) item.looked = found.answer;
+    }
   }
 
   /** What the next turn will read, if there is room for it behind the writes. */
@@ -369,7 +323,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       if (!has[0] && present.length > 0 && reads.lackRoom(0, replies)) line.putBack(turn, () => false), (present.length = 0);
       const fence = lease.fence;
       const isLate = () => lease.remaining < home.ttl / 4;
-      const decided = present.length > 0 ? this.#decide(driven, present, { reads, replies, fence: this.#usesFence ? fence : 0, isLate }) : NOTHING;
+      const decided = present.length > 0 ? decide(this.#section, driven, present, { reads, replies, maxBytes: this.#bound.bytes, fence: this.#usesFence ? fence : 0, isLate }) : NOTHING;
       const { places, outcomes, writes, firstWrite } = decided;
       line.putBack(turn, (at) => places.includes(at));
       // An answer that depends on no write is true whatever the outcome of the commit.
@@ -377,7 +331,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
       // If the commit does not end, the next driver gives the lock back.
       if (!line.commit(turn, lease.token)) return IN_VAIN;
       const common = this.#inCommon(home, reads, writes);
-      const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found);
+      const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found, reads);
       if (writes.length === 0) {
         note(reads.found(common, replies));
         // Only the next turn waits for this. If it failed, that turn will notice.
@@ -400,59 +354,6 @@ export class GroupCommit<Item, Answer, State = undefined> {
       if (!isOver) lease.giveBack();
     }
   }
-
-  /**
-   * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
-   * left. Items for whose replies others left no room wait for the next turn. An item whose own
-   * writes are too large for a turn with others waits for a turn to itself: the others are decided
-   * again as if it was not there, since it may have changed their state. If that leaves none, the
-   * first one has the turn.
-   */
-  #decide(driven: Driven<Asked<Item>, Answer>, items: readonly Asked<Item>[], under: Under, large: ReadonlySet<number> = new Set()): Decided<Answer> {
-    const { line, turn, home } = driven;
-    const { reads, replies } = under;
-    const checked = (commands: readonly Command[]) => {
-      const raw = toRaw(commands);
-      home.checkWrites(raw);
-      return fromRaw(raw);
-    };
-    const state = said(this.#section.begin?.(), "begin") as State;
-    const places: number[] = [];
-    const outcomes: Outcome<Answer>[] = [];
-    const writes: Command[] = [];
-    const owners: number[] = [];
-    let written = 0;
-    let firstWrite = Infinity;
-    for (let at = 0; at < items.length; at++) {
-      const count = outcomes.length;
-      if (count > 0 && (written >= this.#bound.bytes || under.isLate())) break;
-      if (large.has(at) || (at > 0 && reads.lackRoom(at, replies))) continue;
-      let isTooLarge = false;
-      const outcome = attempt(() => {
-        const decision = said(this.#section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, under.fence), "decide");
-        if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
-        const { answer } = decision;
-        // Invalid writes of one item must not fail the others.
-        const own = checked(decision.writes ?? []);
-        const bytes = bytesOf(own);
-        const isLarge = bytes > this.#bound.bytes;
-        isTooLarge = isLarge && items.length > 1;
-        if (isLarge) line.isLarge(turn, at, bytes, isTooLarge ? 0 : Math.ceil(bytes / Math.max(this.#bound.bytes, 1)));
-        if (own.length > 0) firstWrite = Math.min(firstWrite, count);
-        written += bytes;
-        for (const write of own) owners.push(count), writes.push(write);
-        return answer;
-      });
-      if (isTooLarge) return this.#decide(driven, items, under, new Set([...large, at]));
-      places.push(at);
-      outcomes.push(outcome);
-    }
-    if (outcomes.length === 0) return this.#decide(driven, items.slice(0, 1), under);
-    const end = checked(said(this.#section.end?.(state), "end") ?? []);
-    if (end.length > 0) firstWrite = 0;
-    writes.push(...end);
-    return { places, outcomes, writes, owners, firstWrite };
-  }
 }
 
 /**
@@ -473,27 +374,9 @@ function undecided(error: unknown): unknown {
   return (error.isRetryable ? unavailable : refused)(error.message, false, error.lock, error);
 }
 
-/**
- * What a function of the section returns. It may not be a promise: nobody would wait for it, or
- * notice that it failed.
- */
-function said<T>(value: T, part: string): T {
-  if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
-  void Promise.resolve(value).catch(() => {});
-  throw invalidArgument(`${part} says at once what it says: it is not async`);
-}
-
 /** What `peek` says. */
 function seenIn<Answer>(value: { readonly answer: Answer } | undefined): Looked<Answer> {
   const seen = said(value, "peek");
   if (seen !== undefined && (typeof seen !== "object" || seen === null)) throw invalidArgument("peek says { answer }, or undefined");
   return seen ?? null;
-}
-
-function attempt<T>(act: () => T): Outcome<T> {
-  try {
-    return { answer: act() };
-  } catch (error) {
-    return { error };
-  }
 }

@@ -87,16 +87,19 @@ export interface Guess {
   readonly writes: readonly Command[];
   /** Until when the writes may run, in microseconds of Redis's clock. */
   readonly until: number;
+  /** Whether it takes the lock if the reads find something else. */
+  readonly takes: boolean;
 }
 
 /**
- * @internal What becomes of it: it ran, under a fence; the reads found something else, and it has
- * the lock; or another has that, or waits for it, after so many requests.
+ * @internal What becomes of it: it ran, under the fence `at`; the reads found something else, and it
+ * has the lock; or it did not run, after so many requests. Then the reads found that `at` this time
+ * of Redis's, or another has the lock, or waits for it.
  */
 export type Guessed =
-  | { readonly fence: number; readonly replies: Reply[] }
+  | { readonly at: number; readonly replies: Reply[] }
   | { readonly lease: Lease; readonly replies: Reply[] }
-  | { readonly sent: number };
+  | { readonly sent: number; readonly at: number | undefined; readonly replies: Reply[] };
 
 /** An {@link Inspection} as the module says it. */
 type Found = Omit<Inspection, "holder" | "holders" | "free" | "fence"> & {
@@ -197,21 +200,19 @@ export class Lock {
   }
 
   /**
-   * @internal Runs the writes as if under the lock, or takes it. `begin` gets the token by which it
-   * may have the lock from then on.
+   * @internal Runs the writes as if under the lock, or learns that they were decided wrong. `begin`
+   * gets the token by which it may have the lock from then on.
    */
-  async guess({ sent, reads, found, writes, until }: Guess, begin: (token: string) => void): Promise<Guessed> {
-    const said = words("guess", sent, toRaw(reads), found as readonly Value[], toRaw(writes), until);
+  async guess({ sent, reads, found, writes, until, takes }: Guess, begin: (token: string) => void): Promise<Guessed> {
+    const said = words("guess", sent, toRaw(reads), found as readonly Value[], toRaw(writes), until, takes);
     const make = (lock: Thing) => {
       const call = lock.make(said)!;
       begin(call.ask(words("token")));
       return call;
     };
-    return this.#wait(make, {}, ({ lease, replies, value }, of) => {
+    return this.#wait(make, {}, ({ lease, replies, at, sent }, of) => {
       if (lease) return { lease: this.#lease(lease, of), replies };
-      if (value !== undefined) return { sent: value as number };
-      const [fence, ...written] = replies;
-      return { fence: Number(fence), replies: written };
+      return sent === undefined ? { at: at!, replies } : { sent, at, replies };
     });
   }
 

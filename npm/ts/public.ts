@@ -39,7 +39,7 @@ export {
 } from "./errors.js";
 export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
-export { type Decision, GroupCommit, type GroupCommitOptions, type Section } from "./group.js";
+export { GroupCommit, type GroupCommitOptions } from "./group.js";
 export { Lease } from "./lease.js";
 export type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 export { Lock } from "./lock.js";
@@ -48,4 +48,5 @@ export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.j
 export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";
 export { ReadWrite } from "./read-write.js";
+export type { Decision, Section } from "./section.js";
 export { Throttle, type ThrottleOutcome } from "./throttle.js";

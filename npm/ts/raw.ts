@@ -107,5 +107,9 @@ export interface RawLease {
 export interface Came {
   readonly lease: RawLease | undefined;
   readonly replies: Reply[];
+  /** Of a turn of one request: its fence, or when it was wrong. */
+  readonly at?: number | undefined;
+  /** The same, if it did not run: after how many requests. */
+  readonly sent?: number | undefined;
   readonly value: unknown;
 }

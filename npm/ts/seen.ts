@@ -22,10 +22,13 @@ const COME_BACK_WITHIN = 3;
 /** The last turn of a name, as far as this isolate knows. */
 interface Last {
   /** Redis's clock in microseconds, or a little earlier, at the time `at` of the own one. */
-  readonly redis: number;
-  readonly at: number;
-  readonly found: ReadonlyMap<string, Reply | undefined>;
+  redis: number;
+  at: number;
+  readonly found: Map<string, Reply | undefined>;
+  asked: ReadonlySet<string>;
   endedAt: number;
+  /** The last guesses were wrong, though what the reads found was known. */
+  isInVain: boolean;
   /** How many items were there when it ended: its own, and those that waited. */
   wereThere: number;
 }
@@ -64,28 +67,56 @@ export class Seen {
 
   /**
    * Those of a turn's reads that the next turn will have, too: of several items, what they have in
-   * common; of one, what is known, or all if nothing is. They are read again behind the writes.
+   * common; of one, what the turn before it read. They are read again behind the writes.
    */
   inCommon(name: string, reads: Reads): Command[] {
     const before = this.#names.get(name);
     if (before === null) return [];
     const isCommon = (read: Command, place: number) =>
-      isSmall(read) && (reads.isShared(place) || (before ? before.found.has(text(read)) : reads.items === 1));
+      isSmall(read) && (reads.isShared(place) || (before ? before.asked.has(text(read)) : reads.items === 1));
     return reads.commands.filter(isCommon).slice(0, SHARED);
   }
 
   /** At this time of Redis's `common` found that. */
-  note(name: string, redis: number, common: readonly Command[], found: readonly Reply[]): void {
+  note(name: string, redis: number, common: readonly Command[], found: readonly Reply[], reads: Reads): void {
     const before = this.#names.get(name);
     if (before === null) return;
     const [oldest] = this.#names.keys();
     if (before === undefined && this.#names.size >= NAMES) this.#names.delete(oldest!);
     this.#names.delete(name);
-    const last = { redis, at: performance.now(), found: new Map(common.map((read, at) => [text(read), found[at]])), endedAt: 0, wereThere: 0 };
+    const last = {
+      redis,
+      at: performance.now(),
+      found: new Map(common.map((read, at) => [text(read), found[at]])),
+      asked: asked(reads),
+      endedAt: 0,
+      isInVain: before?.isInVain ?? false,
+      wereThere: 0,
+    };
     this.#names.set(name, lengthOf(found) > BYTES ? null : last);
   }
 
-  /** What is known was not what the reads found. */
+  /** A guess was wrong: at this time of Redis's its reads found that. What else is known stays. */
+  learn(name: string, redis: number, reads: Reads, found: readonly Reply[]): void {
+    const last = this.#names.get(name);
+    if (!last) return;
+    [last.redis, last.at, last.asked] = [redis, performance.now(), asked(reads)];
+    for (const [at, read] of reads.commands.entries()) {
+      if (last.found.has(text(read))) last.found.set(text(read), found[at]);
+    }
+  }
+
+  /** Whether the last turn that guessed was wrong twice. */
+  isInVain(name: string): boolean {
+    return this.#names.get(name)?.isInVain ?? false;
+  }
+
+  wasInVain(name: string): void {
+    const last = this.#names.get(name);
+    if (last) last.isInVain = true;
+  }
+
+  /** Nothing is known of this name any more. */
   forget(name: string): void {
     this.#names.delete(name);
   }
@@ -93,11 +124,13 @@ export class Seen {
   /** A turn of one request ends, and so many items are there. */
   ends(name: string, here: number): void {
     const last = this.#names.get(name);
-    if (last) [last.endedAt, last.wereThere] = [performance.now(), here];
+    if (last) [last.endedAt, last.wereThere, last.isInVain] = [performance.now(), here, false];
   }
 }
 
 const text = (read: Command): string => JSON.stringify(read);
+
+const asked = (reads: Reads): Set<string> => new Set(reads.commands.filter(isSmall).slice(0, SHARED).map(text));
 
 /** About how many characters replies have. */
 const lengthOf = (replies: readonly Reply[]): number => String(replies).length;

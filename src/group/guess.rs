@@ -2,18 +2,25 @@
 //!
 //! ```text
 //!  nothing is known ──────────────────────────────▶ the turn waits for the lock
-//!        │ known                                         ▲
-//!        ▼                                               │ held
-//!  decide by a guess ──▶ send ──┬── right: all are told  │
-//!                               ├────────────────────────┘
-//!                               └── wrong: the turn has the lock, and decides by what was found
+//!        │ known                                        ▲
+//!        ▼                                              │ held twice
+//!  decide by a guess ──▶ send ──┬── right: all are told │
+//!        ▲                      ├───────────────────────┘
+//!        └──────────────────────┤ wrong, or held
+//!                               └── wrong twice: the turn has the lock, and decides once more
 //! ```
 //!
 //! The items are decided by what their reads will find: what the last turn left, and nothing for
 //! keys that were not read before. One script compares, and runs the writes only if that is so and
 //! nobody has the lock or waits for it. So each item was decided by exactly the state that its
-//! writes change, as under the lock. Otherwise the script takes the lock, and leaves a mark that no
-//! copy of the request passes.
+//! writes change, as under the lock. Otherwise the script tells what the reads found, and leaves a
+//! mark that no copy of the request passes.
+//!
+//! The first guess that is wrong leaves the lock free. Two processes that write all the time are
+//! right by turns then: one knows what the other wrote, and is back before that one's next guess.
+//! Under a lock each would wait for the other. The second guess that is wrong takes the lock, and
+//! so does the first one of the turns behind it, until one is right: what the reads find may never
+//! repeat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +29,9 @@ use super::decide::{Turn, Under, decide};
 use super::driver::Driver;
 use super::ending::{fail, observe, undecided};
 use super::gather::Bound;
+use super::known::{Known, may_guess};
 use super::reads::{Pending, Reads, bytes, retain};
 use super::section::Section;
-use super::seen::{Known, may_guess};
 use crate::command::Reply;
 use crate::lease::Lease;
 use crate::lock::Lock;
@@ -46,15 +53,22 @@ pub(super) struct Found<S: Section, T: Transport, R: Runtime> {
 /// What became of it.
 pub(super) enum Guess<S: Section, T: Transport, R: Runtime> {
     Ended,
-    /// The turn waits for the lock, and has so many requests less.
+    /// After so many requests: another has the lock; or nothing can be guessed, if there were none.
     NeedsLock(u32),
+    /// What the reads found is known now, after so many requests.
+    Wrong(u32),
     Locked(Found<S, T, R>),
 }
 
 /// A request that is later than this runs no writes. Its receipt lives for longer.
 const LATEST: Duration = Duration::from_secs(20);
 
-/// Tries twice, if the section and the lock have such turns.
+/// How often a turn asks though another has the lock. If the holder has such turns, too, the lock is
+/// free when the second request arrives. Who holds it for longer, or waits for it, is waited for in
+/// the queue.
+const HELD: u32 = 2;
+
+/// Guesses, if the section and the lock have such turns.
 pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
@@ -72,17 +86,27 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     while turn.here() < most && pauses.next().is_some() {
         lock.runtime().sleep(Duration::from_millis(1)).await;
     }
-    match once(section, turn, lock, bound, known).await {
-        // If the holder has such turns, too, the lock is free when the second request arrives. Who
-        // holds it for longer, or waits for it, is waited for in the queue.
-        Guess::NeedsLock(first @ 1..) if lock.without(first).has_turns() => {
-            match once(section, turn, &lock.without(first), bound, known).await {
-                Guess::NeedsLock(second) => Guess::NeedsLock(first + second),
-                outcome => outcome,
-            }
+    let (mut sent, mut held, mut is_wrong) = (0, 0, known.seen.is_in_vain(lock.key()));
+    while held < HELD {
+        let lock = lock.without(sent);
+        if !lock.has_turns() {
+            break;
         }
-        outcome => outcome,
+        let takes = is_wrong || !lock.without(1).has_turns();
+        match once(section, turn, &lock, bound, known, takes).await {
+            Guess::NeedsLock(0) => break,
+            Guess::NeedsLock(requests) => {
+                sent += requests;
+                held += 1;
+            }
+            Guess::Wrong(requests) => {
+                sent += requests;
+                is_wrong = true;
+            }
+            outcome => return outcome,
+        }
     }
+    Guess::NeedsLock(sent)
 }
 
 async fn once<S: Section, T: Transport, R: Runtime>(
@@ -91,6 +115,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     lock: &Lock<T, R>,
     bound: Bound,
     known: Known<'_>,
+    takes: bool,
 ) -> Guess<S, T, R> {
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
@@ -147,6 +172,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         found: &text,
         writes: &writes,
         until_us: expected.redis_us.saturating_add(lasts),
+        takes,
     };
     let count = items.len();
     match lock.guess(claim, &guess).await {
@@ -169,9 +195,8 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         Ok(RunOrLock::Lock(granted)) => {
             turn.retreat();
             let (lease, replies) = lock.granted(*granted);
-            let mut wrong = reads.alone(0..count);
-            wrong.retain(|place| expected.found.get(*place) != replies.get(*place));
-            known.meets(lock, &reads, wrong);
+            known.meets_others(lock, &reads, &expected.found, &replies);
+            known.seen.was_in_vain(lock.key());
             Guess::Locked(Found {
                 lease,
                 items,
@@ -179,6 +204,22 @@ async fn once<S: Section, T: Transport, R: Runtime>(
                 replies,
                 begun_at,
             })
+        }
+        Ok(RunOrLock::Missed {
+            redis_us,
+            replies,
+            requests,
+        }) => {
+            turn.retreat();
+            known.meets_others(lock, &reads, &expected.found, &replies);
+            known.learns(lock, redis_us, &reads, &replies);
+            for (at, item) in items.iter().enumerate() {
+                if let Ok(found) = reads.replies(at, &replies) {
+                    item.look(found);
+                }
+                item.reopen();
+            }
+            Guess::Wrong(requests)
         }
         Ok(RunOrLock::Held(requests)) => {
             turn.retreat();

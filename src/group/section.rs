@@ -23,9 +23,9 @@ pub trait Section: Send + Sync + 'static {
     /// round trip. The items are decided by what their reads will find: what the last turn of this
     /// process left, what a look found, and nothing for other keys. The request writes only if the
     /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-    /// written, the turn takes the lock, and the items are decided once more, by other replies. So
-    /// `decide` must be able to do with replies that were never true, such as nothing for a key
-    /// that is always there.
+    /// written, and the items are decided once more, by what was found; the second time that it is
+    /// something else, the turn takes the lock. So `decide` must be able to do with replies that
+    /// were never true, such as nothing for a key that is always there.
     ///
     /// So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn
     /// the lock. So do reads that all items have, if they find more than 4 KiB or if one of them

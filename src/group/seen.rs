@@ -5,18 +5,12 @@ use std::slice::from_ref;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::gather::Bound;
-use super::habits::Habits;
-use super::met::Met;
 use super::reads::{Reads, bytes};
-use super::section::Section;
 use crate::command::{Command, Reply};
-use crate::lock::Lock;
 use crate::locked::locked;
 use crate::resp;
-use crate::runtime::{Instant, Runtime};
+use crate::runtime::Instant;
 use crate::script;
-use crate::transport::Transport;
 
 /// Of so many names it knows something. A name that is not known costs a turn a round trip.
 const NAMES: usize = 64;
@@ -45,6 +39,8 @@ struct Last {
     found: HashMap<Command, Reply>,
     asked: Vec<Command>,
     ended_at: Instant,
+    /// The last guesses were wrong, though what the reads found was known.
+    is_in_vain: bool,
     /// How many items were there when it ended: its own, and those that waited.
     were_there: usize,
 }
@@ -91,12 +87,12 @@ impl Seen {
     }
 
     /// Whether it is known what turns share. After a turn of something else it is not.
-    fn knows_shared(&self, name: &str) -> bool {
+    pub(super) fn knows_shared(&self, name: &str) -> bool {
         self.last(name, |last| (1..SHARED).contains(&last.found.len())) == Some(true)
     }
 
     /// Those of `reads` of which nothing is known from the last turn.
-    fn unknown<'a>(&self, name: &str, mut reads: Vec<&'a Command>) -> Vec<&'a Command> {
+    pub(super) fn unknown<'a>(&self, name: &str, mut reads: Vec<&'a Command>) -> Vec<&'a Command> {
         self.last(name, |last| {
             reads.retain(|read| !last.found.contains_key(*read))
         });
@@ -140,27 +136,69 @@ impl Seen {
                 names.remove(&oldest);
             }
         }
-        if let Some(None) = names.get(name) {
-            return;
-        }
+        let is_in_vain = match names.get(name) {
+            Some(None) => return,
+            Some(Some(last)) => last.is_in_vain,
+            None => false,
+        };
         let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
         let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
         let texts = found
             .values()
             .filter_map(|reply| resp::text(from_ref(reply)));
         let size: usize = texts.map(|text| text.len()).sum();
-        let last = (size <= BYTES).then(|| {
-            let asked = reads.commands.iter().filter(|read| is_small(read));
-            Last {
-                redis_us,
-                at,
-                found,
-                asked: asked.take(SHARED).cloned().collect(),
-                ended_at: at,
-                were_there: 0,
-            }
+        let last = (size <= BYTES).then(|| Last {
+            redis_us,
+            at,
+            found,
+            asked: asked(reads),
+            ended_at: at,
+            is_in_vain,
+            were_there: 0,
         });
         names.insert(name.to_owned(), last);
+    }
+
+    /// A guess was wrong: at this time of Redis's its reads found that. What else is known stays,
+    /// right or wrong.
+    pub(super) fn learn(
+        &self,
+        name: &str,
+        redis_us: u64,
+        at: Instant,
+        reads: &Reads,
+        found: &[Reply],
+    ) {
+        self.change(name, |last| {
+            (last.redis_us, last.at, last.asked) = (redis_us, at, asked(reads));
+            for (read, reply) in reads.commands.iter().zip(found) {
+                if let Some(known) = last.found.get_mut(read) {
+                    known.clone_from(reply);
+                }
+            }
+        });
+    }
+
+    /// A guess was right, and so many items were there at its end.
+    pub(super) fn ends(&self, name: &str, at: Instant, were_there: usize) {
+        self.change(name, |last| {
+            (last.ended_at, last.were_there, last.is_in_vain) = (at, were_there, false);
+        });
+    }
+
+    /// Whether the last turn that guessed was wrong twice.
+    pub(super) fn is_in_vain(&self, name: &str) -> bool {
+        self.last(name, |last| last.is_in_vain).unwrap_or_default()
+    }
+
+    pub(super) fn was_in_vain(&self, name: &str) {
+        self.change(name, |last| last.is_in_vain = true);
+    }
+
+    fn change(&self, name: &str, change: impl FnOnce(&mut Last)) {
+        if let Some(Some(last)) = locked(&self.0).get_mut(name) {
+            change(last);
+        }
     }
 
     /// Nothing is known of this name any more.
@@ -169,93 +207,12 @@ impl Seen {
     }
 }
 
+fn asked(reads: &Reads) -> Vec<Command> {
+    let asked = reads.commands.iter().filter(|read| is_small(read));
+    asked.take(SHARED).cloned().collect()
+}
+
 /// Whether a read may be kept, and be made twice.
 fn is_small(read: &Command) -> bool {
     bytes(from_ref(read)) <= BYTES / SHARED
-}
-
-/// Whether a turn of this section may do without the lock.
-pub(super) fn may_guess<S: Section, T: Transport, R: Runtime>(lock: &Lock<T, R>) -> bool {
-    !S::USES_FENCE && lock.has_turns()
-}
-
-/// What a process knows of the names.
-#[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
-    pub(super) habits: &'a Habits,
-    pub(super) seen: &'a Seen,
-    pub(super) met: &'a Met,
-}
-
-impl Known<'_> {
-    /// As [`Seen::in_common`], if that is used, and has room behind `writes`.
-    pub(super) fn in_common<S: Section, T: Transport, R: Runtime>(
-        self,
-        lock: &Lock<T, R>,
-        reads: &Reads,
-        writes: &[Command],
-        bound: Bound,
-    ) -> Vec<Command> {
-        if !may_guess::<S, _, _>(lock) {
-            return Vec::new();
-        }
-        let mut common = self.seen.in_common(lock.key(), reads);
-        if bytes(writes) + bytes(&common) > bound.bytes {
-            common.clear();
-        }
-        common
-    }
-
-    /// A turn of one request ends, and so many items are there. Behind one that took the lock
-    /// nobody is waited for: others want it.
-    pub(super) fn ends<T: Transport, R: Runtime>(self, lock: &Lock<T, R>, here: usize) {
-        let mut names = locked(&self.seen.0);
-        if let Some(Some(last)) = names.get_mut(lock.key()) {
-            last.ended_at = lock.runtime().now();
-            last.were_there = here;
-        }
-    }
-
-    /// What the reads at `places` find is not nothing, or will not be. Call this before `note`.
-    pub(super) fn meets<T: Transport, R: Runtime>(
-        self,
-        lock: &Lock<T, R>,
-        reads: &Reads,
-        places: Vec<usize>,
-    ) {
-        if self.seen.knows_shared(lock.key()) {
-            let reads = places.iter().map(|place| &reads.commands[*place]);
-            let of_one = self.seen.unknown(lock.key(), reads.collect());
-            self.met.add(of_one.into_iter());
-        }
-    }
-
-    /// Reads that failed. Nobody guesses that.
-    pub(super) fn meets_failing(self, reads: &Reads, replies: &[Reply]) {
-        let all = reads.commands.iter().zip(replies);
-        let failed =
-            all.filter(|(_, reply)| matches!(reply, Reply::Error(_)) && !resp::lacks_room(reply));
-        self.met.add(failed.map(|(read, _)| read));
-    }
-
-    /// Whether one of these would make a turn guess wrong.
-    pub(super) fn has_met(self, name: &str, reads: &[Command]) -> bool {
-        let unknown = self.seen.unknown(name, reads.iter().collect());
-        self.met.has_any(unknown.into_iter())
-    }
-
-    /// At this time of Redis's these reads found that, as the next turn will read them, too.
-    pub(super) fn note<S: Section, T: Transport, R: Runtime>(
-        self,
-        lock: &Lock<T, R>,
-        redis_us: u64,
-        found: impl Iterator<Item = (Command, Reply)>,
-        reads: &Reads,
-    ) {
-        if !may_guess::<S, _, _>(lock) {
-            return;
-        }
-        let now = lock.runtime().now();
-        (self.seen).note(lock.key(), redis_us, now, found, reads);
-    }
 }

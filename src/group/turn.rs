@@ -7,10 +7,10 @@ use super::driver::Driver;
 use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess::{self, Found, Guess};
+use super::known::Known;
 use super::pace::Pace;
 use super::reads::{Reads, retain};
 use super::section::Section;
-use super::seen::Known;
 use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::runtime::Runtime;
@@ -36,7 +36,9 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
         let under_lock = match guess::run(section, &turn, lock, bound, known).await {
             Guess::Ended => None,
             Guess::Locked(found) => Some(found),
-            Guess::NeedsLock(sent) => acquire(&turn, &lock.without(sent), bound).await,
+            Guess::NeedsLock(sent) | Guess::Wrong(sent) => {
+                acquire(&turn, &lock.without(sent), bound).await
+            }
         };
         if let Some(found) = under_lock {
             work(section, &turn, lock, bound, known, found).await;

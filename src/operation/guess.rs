@@ -1,4 +1,4 @@
-//! Runs commands that were decided by a guess, or takes the lock.
+//! Runs commands that were decided by a guess, or learns that it was wrong.
 
 use std::sync::Arc;
 
@@ -12,8 +12,14 @@ pub(crate) enum RunOrLock {
     /// The commands ran, under this fence; without commands, at this time of Redis's in
     /// microseconds. A command that failed has its error as reply.
     Ran { fence: u64, replies: Vec<Reply> },
-    /// The reads found something else: what these replies say.
+    /// The reads found something else: what these replies say. The lock is taken.
     Lock(Box<Granted>),
+    /// The same, at this time of Redis's. The lock is not taken, and it took so many requests.
+    Missed {
+        redis_us: u64,
+        replies: Vec<Reply>,
+        requests: u32,
+    },
     /// Another has the lock, or waits for it. Nothing ran. It took so many requests.
     Held(u32),
 }
@@ -36,6 +42,13 @@ impl RunGuess {
             Answer::Ran { fence, replies } => {
                 let replies = self.claim.quoted(replies);
                 return Ok(RunOrLock::Ran { fence, replies });
+            }
+            Answer::Missed { redis_us, replies } => {
+                return Ok(RunOrLock::Missed {
+                    redis_us,
+                    replies: self.claim.quoted(replies),
+                    requests: asked.requests,
+                });
             }
             Answer::NotDone => return Ok(RunOrLock::Held(asked.requests)),
             Answer::Granted { fence, replies } => (fence, replies),

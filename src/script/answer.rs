@@ -26,6 +26,11 @@ pub(crate) enum Answer {
         fence: u64,
         replies: Vec<Reply>,
     },
+    /// The reads of a guess found something else, at this time of Redis's. Nothing ran.
+    Missed {
+        redis_us: u64,
+        replies: Vec<Reply>,
+    },
     /// Another has the lock, or it is kept for a waiter.
     Held(Contended),
     /// This server has no say yet, for so long.
@@ -99,6 +104,10 @@ impl Answer {
             (Turn, 2, [fence, replies]) => Self::Ran {
                 fence: number(fence)?,
                 replies: results(replies)?,
+            },
+            (Turn, 3, [now, found]) => Self::Missed {
+                redis_us: number(now)?,
+                replies: results(found)?,
             },
             // A repeat of a request that found it held is a straggler.
             (Turn, -1, []) | (Turn | Renew | Act | Pace, 0, []) => Self::NotDone,

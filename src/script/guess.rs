@@ -14,11 +14,13 @@ pub(crate) struct Guess<'a> {
     pub(crate) writes: &'a [Command],
     /// Until when the writes may run, by Redis's clock.
     pub(crate) until_us: u64,
+    /// Whether it takes the lock if the reads find something else.
+    pub(crate) takes: bool,
 }
 
 impl Call {
-    /// Runs commands as if under the lock, or takes it for `ttl`. `None` for other kinds than the
-    /// mutex.
+    /// Runs commands as if under the lock, or tells what the reads found, and may take the lock for
+    /// `ttl`. `None` for other kinds than the mutex.
     pub(crate) fn turn(subject: Subject<'_>, ttl: Duration, guess: &Guess<'_>) -> Option<Self> {
         /// The place of the first read in the script's arguments.
         const FIRST: usize = 10;
@@ -30,7 +32,7 @@ impl Call {
             behind.to_string(),
             guess.until_us.to_string(),
             subject.label.to_owned(),
-            String::new(),
+            if guess.takes { "takes" } else { "" }.to_owned(),
             millis(subject.fence_life),
         ];
         let call = Self::about(subject.kind.turn()?, Verb::Turn, subject).args(args);

@@ -70,8 +70,7 @@ impl Lock<Sent, Outside> {
     /// Runs `writes` as if under the lock if `reads` find what is expected, and takes the lock if
     /// they find something else. The token is that by which it may have the lock from then on.
     ///
-    /// The outcome is the turn's fence, and behind it the replies to its writes; or a lease, with
-    /// the replies to the reads; or after how many requests another has the lock, or waits for it.
+    /// The outcome is a turn, or a lease with the replies to the reads.
     ///
     /// # Errors
     /// Of the host's randomness, and [`Error::InvalidArgument`] if nobody can expect that.
@@ -84,18 +83,20 @@ impl Lock<Sent, Outside> {
             found: found.as_deref().unwrap_or_default(),
             writes: &turn.writes,
             until_us: turn.until_us,
+            takes: turn.takes,
         };
         let lock = self.without(turn.sent);
         let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));
         let guessing = guessing.ok_or_else(|| Error::invalid("nobody can expect that"))?;
         let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
-            RunOrLock::Ran { fence, mut replies } => {
-                let fence = i64::try_from(fence).unwrap_or_default();
-                replies.insert(0, Reply::Int(fence));
-                Ok(Came::Replies(replies))
-            }
+            RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
             RunOrLock::Lock(granted) => taken(place, Ok(*granted)),
-            RunOrLock::Held(requests) => Ok(Came::Number(requests.into())),
+            RunOrLock::Missed {
+                redis_us,
+                replies,
+                requests,
+            } => Ok(Came::Turn(Some(redis_us), Some(requests), replies)),
+            RunOrLock::Held(requests) => Ok(Came::Turn(None, Some(requests), Vec::new())),
         });
         Ok((steps, token))
     }
@@ -202,6 +203,8 @@ pub struct Guessed {
     pub writes: Vec<Command>,
     /// Until when, by Redis's clock.
     pub until_us: u64,
+    /// Whether it takes the lock if they find something else.
+    pub takes: bool,
 }
 
 /// An acquisition comes to a lease.

@@ -28,6 +28,10 @@ pub enum Came {
     Time(Option<Duration>),
     /// What Redis replied to commands.
     Replies(Vec<Reply>),
+    /// A turn of one request. It ran under this fence, and its writes replied that. Or it did not,
+    /// after so many requests: its reads found that at this time of Redis's, or another has the
+    /// lock, or waits for it.
+    Turn(Option<u64>, Option<u32>, Vec<Reply>),
     /// A lease, if there is one, and replies to reads.
     Taken(Option<Held>, Vec<Reply>),
     /// A result that is kept.

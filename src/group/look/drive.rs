@@ -1,9 +1,9 @@
 //! One look.
 
 use super::Look;
+use crate::group::known::Known;
 use crate::group::reads::Reads;
 use crate::group::section::{Peek, Section};
-use crate::group::seen::Known;
 use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;

@@ -1,6 +1,6 @@
 -- Runs commands as if under the lock, without taking it: if nobody has it or waits for it, and the
--- reads find what the caller expects. If they find something else, it takes the lock, and the
--- caller decides anew.
+-- reads find what the caller expects. If they find something else, it tells that, and takes the
+-- lock if it is to; the caller decides anew.
 --
 -- No copy of the request runs commands then that comes late: it left a mark. The time until which
 -- the commands may run is told by a client's clock, so it does not do for that.
@@ -8,11 +8,12 @@
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
 --       reads and of the commands
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 what the reads find, as resp.lua has it · 5 where in
---       ARGV the commands begin · 6 until when they may run, in Redis's us · 7 label · 8 not used ·
---       9 as in life.lua · 10… reads, then commands
+--       ARGV the commands begin · 6 until when they may run, in Redis's us · 7 label · 8 set if it
+--       is to take the lock · 9 as in life.lua · 10… reads, then commands
 -- reply {2, nonce, fence, results}  the commands ran, under this fence; without commands the reads
 --                                   found that, and it is Redis's time
 --       {1, nonce, fence, found}    held by this token, with the full ttl; what the reads found
+--       {3, nonce, us, found}       what the reads found at this time: nothing ran
 --       {0, nonce}                  another has the lock, or waits for it: nothing ran
 --       {-1, nonce}                 a straggler: nothing ran
 --
@@ -47,6 +48,7 @@ if fence then
   save()
 else
   redis.call('SET', GONE, '', 'PX', 60000)
+  if ARGV[8] == '' then return { 3, ARGV[1], integer(now_us()), found } end
   take(ARGV[2], ARGV[3], function() fence = issue_fence(ARGV[2], ARGV[3], ARGV[7]) end)
 end
 return { 1, ARGV[1], fence, found }

@@ -1,0 +1,78 @@
+// Decides the items of a turn, one after the other.
+import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
+import type { Decided } from "./decided.js";
+import type { Outcome } from "./gather.js";
+import type { Driven } from "./lines.js";
+import { invalidArgument } from "./make-error.js";
+import type { Reply } from "./raw.js";
+import type { Asked, Reads } from "./reads.js";
+import { attempt, said, type Section } from "./section.js";
+
+/** What the items of a turn are decided with. */
+export interface Under {
+  readonly reads: Reads;
+  readonly replies: readonly Reply[];
+  readonly maxBytes: number;
+  readonly fence: number;
+  /** Whether the rest is to wait for the next turn. */
+  readonly isLate: () => boolean;
+}
+
+/**
+ * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
+ * left. Items for whose replies others left no room wait for the next turn. An item whose own
+ * writes are too large for a turn with others waits for a turn to itself: the others are decided
+ * again as if it was not there, since it may have changed their state. If that leaves none, the
+ * first one has the turn.
+ */
+export function decide<Item, Answer, State>(
+  section: Section<Item, Answer, State>,
+  driven: Driven<Asked<Item>, Answer>,
+  items: readonly Asked<Item>[],
+  under: Under,
+  large: ReadonlySet<number> = new Set(),
+): Decided<Answer> {
+  const { line, turn, home } = driven;
+  const { reads, replies, maxBytes } = under;
+  const checked = (commands: readonly Command[]) => {
+    const raw = toRaw(commands);
+    home.checkWrites(raw);
+    return fromRaw(raw);
+  };
+  const state = said(section.begin?.(), "begin") as State;
+  const places: number[] = [];
+  const outcomes: Outcome<Answer>[] = [];
+  const writes: Command[] = [];
+  const owners: number[] = [];
+  let written = 0;
+  let firstWrite = Infinity;
+  for (let at = 0; at < items.length; at++) {
+    const count = outcomes.length;
+    if (count > 0 && (written >= maxBytes || under.isLate())) break;
+    if (large.has(at) || (at > 0 && reads.lackRoom(at, replies))) continue;
+    let isTooLarge = false;
+    const outcome = attempt(() => {
+      const decision = said(section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, under.fence), "decide");
+      if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
+      const { answer } = decision;
+      // Invalid writes of one item must not fail the others.
+      const own = checked(decision.writes ?? []);
+      const bytes = bytesOf(own);
+      const isLarge = bytes > maxBytes;
+      isTooLarge = isLarge && items.length > 1;
+      if (isLarge) line.isLarge(turn, at, bytes, isTooLarge ? 0 : Math.ceil(bytes / Math.max(maxBytes, 1)));
+      if (own.length > 0) firstWrite = Math.min(firstWrite, count);
+      written += bytes;
+      for (const write of own) owners.push(count), writes.push(write);
+      return answer;
+    });
+    if (isTooLarge) return decide(section, driven, items, under, new Set([...large, at]));
+    places.push(at);
+    outcomes.push(outcome);
+  }
+  if (outcomes.length === 0) return decide(section, driven, items.slice(0, 1), under);
+  const end = checked(said(section.end?.(state), "end") ?? []);
+  if (end.length > 0) firstWrite = 0;
+  writes.push(...end);
+  return { places, outcomes, writes, owners, firstWrite };
+}

@@ -1,0 +1,82 @@
+// What a group decides: the part of shared turns that their user writes.
+import type { Command } from "./command.js";
+import type { Outcome } from "./gather.js";
+import { invalidArgument } from "./make-error.js";
+import type { Reply } from "./raw.js";
+
+/** What becomes of an item. */
+export interface Decision<Answer> {
+  readonly answer: Answer;
+  /** The commands that are run for it. It is answered once they were. */
+  readonly writes?: readonly Command[] | undefined;
+}
+
+/**
+ * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
+ * be `async`. If one throws, its item is refused with that error, and nothing is written for it.
+ *
+ * All reads of a turn are made before its first item is decided. So if a decision changes what a
+ * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,
+ * who has had how many.
+ */
+export interface Section<Item, Answer, State = undefined> {
+  /**
+   * Whether `decide` uses the fence. By default it does: each turn takes the lock.
+   *
+   * If it does not, say `false`: then a turn that nobody competes with is one request, and one
+   * round trip. The items are decided by what their reads will find: what the last turn of this
+   * isolate left, what a look found, and nothing for other keys. The request writes only if the
+   * lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
+   * written, and the items are decided once more, by what was found; the second time that it is
+   * something else, the turn takes the lock. So `decide` must be able to do with replies that were
+   * never true, such as nothing for a key that is always there, and must depend on nothing but its
+   * arguments.
+   *
+   * So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn the
+   * lock. So do replies that are no text, and reads that all items have if they find more than
+   * 4 KiB or if one of them has more than 512 bytes; and a new command other than those that read
+   * strings, hashes, lists, sets and sorted sets. Locks that wait for replicas are always taken.
+   */
+  readonly usesFence?: boolean | undefined;
+  /**
+   * What must be known to decide `item`. Put what all items read first, in the same order: it is
+   * then read once for all.
+   */
+  reads(item: Item): readonly Command[];
+  /** Makes the state that the items of one turn share. */
+  begin?(): State;
+  /**
+   * Decides `item` by the `replies` to its reads, by what the items before it made of `state`, and
+   * by the turn's fence, or 0 if `usesFence` is `false`.
+   */
+  decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
+  /** What is written once for all items of a turn, after what was written for each. */
+  end?(state: State): readonly Command[];
+  /**
+   * Answers an item by what its reads found without the lock, if that stays true: a sale that is
+   * over, an order that was placed before. `undefined` means that the item needs its turn, which
+   * then costs one more round trip. All items are looked at first; those that arrive at about the
+   * same time share the request. If a look fails, the turn decides. If the lock has
+   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet. Nor is an item
+   * whose reads alone are over `maxBytes`.
+   */
+  peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
+}
+
+/**
+ * What a function of the section returns. It may not be a promise: nobody would wait for it, or
+ * notice that it failed.
+ */
+export function said<T>(value: T, part: string): T {
+  if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
+  void Promise.resolve(value).catch(() => {});
+  throw invalidArgument(`${part} says at once what it says: it is not async`);
+}
+
+export function attempt<T>(act: () => T): Outcome<T> {
+  try {
+    return { answer: act() };
+  } catch (error) {
+    return { error };
+  }
+}
