@@ -259,6 +259,27 @@ fn customers_who_come_back_at_once_share_each_turn_of_one_round_trip() {
     }
 }
 
+/// A guess that is wrong tells what the other process wrote. If it took the lock, an order would
+/// take three round trips.
+#[test]
+fn where_two_processes_write_all_the_time_an_order_takes_two_round_trips_and_a_pause() {
+    let redis = Rc::default();
+    let mut all = Vec::new();
+    for seed in 0..20 {
+        let mut rush = Rush::<false>::new(seed, &redis, 2);
+        rush.case.net.set(FAR);
+        for number in 0..64 {
+            rush.order_reading(None, number % 2, 20 * MS, 30);
+        }
+        let waits = rush.waits(None).into_iter();
+        all.extend(waits.map(|wait| wait as f64 / (20 * MS) as f64));
+    }
+    all.sort_by(f64::total_cmp);
+    let at = |part: usize| all[(all.len() - 1) * part / 100];
+    println!("round trips: median {:.2}, p99 {:.2}", at(50), at(99));
+    assert!(at(50) < 2.6, "{} round trips", at(50));
+}
+
 /// A turn guesses that nobody bought before. Buyers who have all that they may have are looked at
 /// beside the turns, and so is who reads something bad. Otherwise each of their orders would cost
 /// the customers beside them a trip.

@@ -91,13 +91,6 @@ fn a_turn_beside_a_holder() {
     script(OfLock, held, "if false then");
 }
 
-/// A late copy of it runs once the reads find again what it expected.
-#[test]
-fn a_turn_that_was_wrong_and_leaves_no_mark() {
-    let mark = "redis.call('SET', GONE, '', 'PX', 60000) if ARGV[8] == ''";
-    script(Truth, mark, "if ARGV[8] == ''");
-}
-
 #[test]
 fn a_turn_that_does_not_know_its_repeat() {
     let left = "redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RECEIPT_MS)";
