@@ -105,30 +105,11 @@ pub(crate) fn run_heap(kind: &str, calls: u32) -> Result<bool> {
 
 async fn steps(xtask: &Path) -> Report {
     let mut report = Report::default();
-    if !report.run(ours("set-up", 25, xtask, "setup")).await {
-        return report;
-    }
-    report.run(formatting()).await;
-
-    // One core builds, while the other one checks.
     let mut meanwhile = Report::default();
-    let workers = meanwhile.check(
-        "the Workers and Rust on other hosts, built as users do",
-        tests_workers(),
-    );
-    tokio::join!(workers, checks(xtask, &mut report));
+    let ready = tokio::try_join!(set_up(xtask, &mut meanwhile), checks_of_rust(&mut report));
     report.append(meanwhile);
-
-    const BUILT: &str = "native tests, built";
-    if !report.run(check(BUILT, 15, native::BUILD)).await {
+    let Ok(((), tests)) = ready else {
         return report;
-    }
-    let tests = match Tests::built() {
-        Ok(tests) => tests,
-        Err(error) => {
-            report.failed(BUILT, &error);
-            return report;
-        }
     };
     let bridge = paths::target().join("debug/edgelock-bridge");
     let (simulated, others): (Vec<_>, Vec<_>) = tests.into_iter().partition(Tests::are_simulated);
@@ -144,6 +125,22 @@ async fn steps(xtask: &Path) -> Report {
     );
     report.append(meanwhile);
     report
+}
+
+/// That something on which all the rest depends failed, as the report says.
+struct Failed;
+
+/// Installs what the tests need, and builds what only that can.
+async fn set_up(xtask: &Path, report: &mut Report) -> Result<(), Failed> {
+    let installed = ours("set-up", 25, xtask, "setup").quiet();
+    if !report.run(installed).await {
+        return Err(Failed);
+    }
+    let workers = "the Workers and Rust on other hosts, built as users do";
+    report.check(workers, tests_workers()).await;
+    let reference = ours("docs of both languages", 10, xtask, "reference");
+    report.run(reference.quiet()).await;
+    Ok(())
 }
 
 /// A test has less time than the first build of the Workers takes.
@@ -249,33 +246,34 @@ fn formatting() -> Step {
 
 fn clippy() -> Step {
     let all = "clippy --workspace --all-targets -- -D warnings";
-    check("clippy", 12, all)
+    check("clippy", 20, all)
 }
 
-async fn checks(xtask: &Path, report: &mut Report) {
-    let deny = "-- -D warnings";
+/// What needs Rust alone, so that it keeps a core busy while the set-up waits for the network.
+/// Returns the tests that are built.
+async fn checks_of_rust(report: &mut Report) -> Result<Vec<Tests>, Failed> {
+    const BUILT: &str = "native tests, built";
+    report.run(formatting()).await;
+    if !report.run(check(BUILT, 20, native::BUILD)).await {
+        return Err(Failed);
+    }
+    let tests = Tests::built().map_err(|error| {
+        report.failed(BUILT, &error);
+        Failed
+    })?;
     report.run(clippy()).await;
-    report
-        .run(check(
-            "clippy for wasm",
-            12,
-            &format!("clippy {WASM} --lib --test wasm {deny}"),
-        ))
-        .await;
-    report
-        .run(check(
+    for (name, what) in [
+        ("clippy for wasm", format!("{WASM} --lib")),
+        (
             "clippy for components",
-            12,
-            &format!(
-                "clippy --target {} -p edgelock --lib --test wasm {deny}",
-                component::TARGET
-            ),
-        ))
-        .await;
-    report
-        .run(ours("docs of both languages", 10, xtask, "reference"))
-        .await;
+            format!("--target {} -p edgelock --lib", component::TARGET),
+        ),
+    ] {
+        let clippy = format!("clippy {what} --test wasm -- -D warnings");
+        report.run(check(name, 12, &clippy)).await;
+    }
     report.run(docs_for_wasm()).await;
+    Ok(tests)
 }
 
 const PREPARED: &str = "npm: package, installed and its tests built";

@@ -125,18 +125,31 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
 ///
 /// Files cannot be written, or the path of edgelock is elsewhere.
 pub fn copy_sale(copy: &Path) -> Result<()> {
+    let parts = ["Cargo.toml", "Cargo.lock", "src", "shared", "wrangler.toml"];
+    let path = format!("path = {:?}", paths::root());
+    copy_of(SALE, &parts, copy, &[(r#"path = "..""#, &path)])
+}
+
+/// Copies these parts of a folder that builds alone into an empty one, and changes its manifest.
+///
+/// # Errors
+///
+/// Files cannot be written, or the manifest does not say what is to be changed.
+pub fn copy_of(folder: &str, parts: &[&str], copy: &Path, changes: &[(&str, &str)]) -> Result<()> {
     if copy.exists() {
         fs::remove_dir_all(copy)?;
     }
     fs::create_dir_all(copy)?;
-    let parts = ["Cargo.toml", "Cargo.lock", "src", "shared", "wrangler.toml"];
-    let parts = parts.map(|part| paths::root().join(SALE).join(part));
+    let from = paths::root().join(folder);
+    let parts = parts.iter().map(|part| from.join(part));
     run(Command::new("cp").arg("-a").args(parts).arg(copy))?;
     let manifest = copy.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)?;
-    let changed = text.replace(r#"path = "..""#, &format!("path = {:?}", paths::root()));
-    ensure!(changed != text, "the path of edgelock is elsewhere");
-    Ok(fs::write(manifest, changed)?)
+    let mut text = fs::read_to_string(&manifest)?;
+    for (old, new) in changes {
+        ensure!(text.contains(old), "{folder}/Cargo.toml lacks {old}");
+        text = text.replace(old, new);
+    }
+    Ok(fs::write(manifest, text)?)
 }
 
 /// Builds the Worker of a folder without worker-build, which takes long to install. Returns the

@@ -1,7 +1,11 @@
 //! HTTP around commands and answers.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
+use futures_util::stream::iter;
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
 use reqwest::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -139,8 +143,10 @@ async fn a_body_over_the_limit_is_refused_in_json() {
     assert_eq!(bridge.run(&command(100_001)).await, refused);
 
     // A body of unknown length, in many pieces.
-    let pieces = (0..100).map(|_| Ok::<_, std::io::Error>("x".repeat(1100)));
-    let stream = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let piece = Bytes::from("x".repeat(1100));
+    let frame = move |_| Ok::<_, Infallible>(Frame::data(piece.clone()));
+    let pieces = iter((0..100).map(frame));
+    let stream = reqwest::Body::wrap(StreamBody::new(pieces));
     assert_eq!(answer(bridge.post("/", stream)).await, refused);
     assert_eq!(
         bridge.run(r#"["STRLEN","k"]"#).await.1,

@@ -330,10 +330,15 @@ pub fn bridge_binary(profile: &str) -> Result<PathBuf> {
 ///
 /// It does not compile.
 pub fn build_bridge(profile: &str) -> Result<PathBuf> {
+    // What is measured has no feature but its own. The other one is made of what we are made of.
+    let which = match profile {
+        "dev" => "--bin=edgelock-bridge",
+        _ => "--package=edgelock-bridge",
+    };
     let mut cargo = paths::cargo()
         .args([
             "build",
-            "--package=edgelock-bridge",
+            which,
             "--profile",
             profile,
             "--message-format=json-render-diagnostics",

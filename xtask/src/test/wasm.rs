@@ -95,7 +95,9 @@ const WASI_RUNNER: &str = "CARGO_TARGET_WASM32_WASIP2_RUNNER";
 fn wasm_tests(target: &str, which: &str) -> Command {
     // It is compiled for longer than it runs.
     let soon = "--config profile.dev.package.edgelock.opt-level=0";
-    let mut command = cargo(&format!("test --target {target} {soon} {which}"));
+    let mut command = cargo(&format!(
+        "test -p edgelock --target {target} {soon} {which}"
+    ));
     let runner = tool("wasm-bindgen-test-runner");
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
     command
