@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use crate::error::Fault;
 use crate::name::Name;
+use crate::percent;
 use crate::token::{Session, Token};
 use row::{Row, Waking};
 
@@ -241,7 +242,8 @@ fn escaped(channel: &str) -> String {
     let mut out = String::with_capacity(channel.len());
     for char in channel.chars() {
         if char == ',' || char == '%' || char.is_control() {
-            out.push_str(&format!("%{:02X}", u32::from(char)));
+            // No control character is above 0x9f.
+            percent::push(u32::from(char) as u8, &mut out);
         } else {
             out.push(char);
         }

@@ -86,6 +86,7 @@ mod locked;
 mod name;
 mod once;
 mod operation;
+mod outside;
 mod paced;
 mod percent;
 mod read;

@@ -139,14 +139,20 @@ impl Name {
 /// Whether `key` is, or could be, a companion of a lock: a stem, which has a hash tag, and a
 /// suffix.
 pub(crate) fn is_companion(key: &str) -> bool {
-    let Some((stem, last)) = key.rsplit_once(':') else {
+    let Some((stem, last)) = split_last(key) else {
         return false;
     };
-    let of_one = stem.rsplit_once(':');
+    let of_one = split_last(stem);
     let ends =
         |stem: &str, suffix: &str, all: &[&str]| all.contains(&suffix) && hash_tag(stem).is_some();
     ends(stem, last, &SUFFIXES)
         || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, &SUFFIXES_OF))
+}
+
+/// What is before the last colon, and what is behind it.
+fn split_last(key: &str) -> Option<(&str, &str)> {
+    let colon = key.bytes().rposition(|byte| byte == b':')?;
+    Some((&key[..colon], &key[colon + 1..]))
 }
 
 /// Redis Cluster hashes only the text between the first `{` and the next `}`, unless that is empty

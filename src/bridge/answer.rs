@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::json;
 use crate::command::Reply;
 use crate::error::{BadResponse, Error, Reason};
+use crate::outside;
 use crate::redact;
 use crate::transport::Response;
 
@@ -27,7 +28,7 @@ impl<'a> Answer<'a> {
     pub(super) fn unread(response: &'a Response) -> Self {
         Self {
             response,
-            text: String::from_utf8_lossy(&response.body),
+            text: outside::lossy(&response.body),
             values: None,
             error: Reply::Nil,
             nothing_was_executed: false,
@@ -119,18 +120,19 @@ impl<'a> Answer<'a> {
 }
 
 /// The values under these names of each object in a list.
-pub(super) fn members_of_each<const N: usize>(
-    response: &Response,
-    names: [&str; N],
-) -> Result<Vec<[Reply; N]>, Error> {
+pub(super) fn pairs(response: &Response, names: [&str; 2]) -> Result<Vec<[Reply; 2]>, Error> {
     let answer = Answer::unread(response);
-    let read = |members: Vec<Reply>| {
-        let are_replies = members.iter().all(is_reply);
-        members.try_into().ok().filter(|_| are_replies)
+    let Some(objects) = json::members_of_each(&answer.text, &names) else {
+        return Err(answer.malformed());
     };
-    json::members_of_each(&answer.text, &names)
-        .and_then(|objects| objects.into_iter().map(read).collect())
-        .ok_or_else(|| answer.malformed())
+    let mut pairs = Vec::new();
+    for members in objects {
+        match <[Reply; 2]>::try_from(members) {
+            Ok(pair) if pair.iter().all(is_reply) => pairs.push(pair),
+            _ => return Err(answer.malformed()),
+        }
+    }
+    Ok(pairs)
 }
 
 /// `false` is a reply only inside of an array.
@@ -150,6 +152,6 @@ fn retry_after(response: &Response) -> Option<Duration> {
     let digits = response.retry_after.as_deref()?.trim();
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // A number that overflows is a long time too.
-    let seconds = is_number.then(|| digits.parse().unwrap_or(LONGEST))?;
+    let seconds = is_number.then(|| outside::number(digits).unwrap_or(LONGEST))?;
     Some(Duration::from_secs(seconds.min(LONGEST)))
 }

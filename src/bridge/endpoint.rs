@@ -4,6 +4,7 @@
 //! same to every URL parser, and refuses everything else.
 
 use crate::error::Fault;
+use crate::outside::number;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainHttp {
@@ -98,7 +99,7 @@ fn host(authority: &str) -> Option<&str> {
 }
 
 fn is_port(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+    number(text).is_some_and(|port| port <= u16::MAX.into())
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -108,8 +109,9 @@ fn is_loopback(host: &str) -> bool {
 /// Accepts only the spelling that every parser reads alike.
 fn is_ipv4_loopback(host: &str) -> bool {
     let mut numbers = host.split('.');
-    let is_plain =
-        |number: &str| number.parse::<u8>().is_ok() && (number == "0" || !number.starts_with('0'));
+    let is_plain = |text: &str| {
+        number(text).is_some_and(|part| part < 256) && (text == "0" || !text.starts_with('0'))
+    };
     numbers.next() == Some("127") && numbers.clone().count() == 3 && numbers.all(is_plain)
 }
 

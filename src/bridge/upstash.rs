@@ -110,7 +110,7 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
         None if result.is_nil() => Err(NEITHER),
         None => Ok(result),
     };
-    let answers = answer::members_of_each(response, ["result", "error"])?;
-    let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
-    replies?.try_into().map_err(|_| NO_PAIR)
+    let pairs = answer::pairs(response, ["result", "error"])?;
+    let [first, second]: [_; 2] = pairs.try_into().map_err(|_| NO_PAIR)?;
+    Ok([reply(first)?, reply(second)?])
 }

@@ -8,6 +8,7 @@ use super::Access;
 use super::answer::Answer;
 use crate::command::Reply;
 use crate::error::{Error, Fault};
+use crate::outside;
 use crate::percent;
 use crate::token::base64url;
 use crate::transport::Response;
@@ -69,7 +70,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
         _ if response.status >= 500 => Err(answer.unavailable(true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
             [Reply::Error(_), Reply::Bytes(text)] => {
-                Reply::Error(String::from_utf8_lossy(text).into_owned())
+                Reply::Error(outside::lossy(text).into_owned())
             }
             _ => Reply::Array(elements),
         }),

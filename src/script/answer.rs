@@ -182,7 +182,7 @@ fn kept_of(reply: &Reply) -> Result<String, Fault> {
 /// `<fence> <ttl> <replies>`.
 fn renewed_of(text: &str) -> Result<Renewed, Fault> {
     let mut words = text.splitn(3, ' ');
-    let mut number = || words.next()?.parse().ok();
+    let mut number = || crate::outside::number(words.next()?);
     let (Some(fence), Some(ms)) = (number(), number()) else {
         return Err(shape());
     };

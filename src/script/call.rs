@@ -6,6 +6,7 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::kind::{READ, Script};
 use crate::name::Name;
+use crate::outside::number;
 use crate::redact;
 use crate::replicas::Replicas;
 use crate::token::Token;
@@ -181,7 +182,7 @@ impl Call {
         let mut rest = self.args.get(self.commands_at..)?;
         for _ in 0..index {
             let (words, behind) = rest.split_first()?;
-            rest = behind.get(words.parse().ok()?..)?;
+            rest = behind.get(number(words)? as usize..)?;
         }
         rest.get(1).map(String::as_str)
     }

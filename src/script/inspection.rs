@@ -6,6 +6,7 @@ use super::reply::{number, shape, text, time_left};
 use crate::command::Reply;
 use crate::error::Fault;
 use crate::label;
+use crate::outside;
 use crate::token::Token;
 
 /// The state of a lock at one instant.
@@ -66,7 +67,7 @@ impl Inspection {
         // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
         // one; several of them only where their holders are told apart.
         let mut hold = fence.as_str().unwrap_or_default().split([' ', ';']);
-        let last = hold.next().and_then(|last| last.parse().ok());
+        let last = hold.next().and_then(|last| outside::number(last));
         let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
         let holder = match holder {
             Reply::Bytes(token) => Some(Holder {
@@ -94,7 +95,7 @@ impl Inspection {
 }
 
 fn foreign(token: &[u8]) -> Token {
-    Token::foreign(String::from_utf8_lossy(token).into_owned())
+    Token::foreign(outside::lossy(token).into_owned())
 }
 
 /// Several holders, each as token, milliseconds left, and label.

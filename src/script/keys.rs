@@ -2,6 +2,7 @@
 //! sent. `npm/test/keys.ts` compares it with what Redis itself says.
 
 use crate::command::Command;
+use crate::outside::number;
 
 /// Where a command has keys. Places are counted from the name, which is 0.
 struct Keys {
@@ -132,10 +133,14 @@ fn places(more: &More, command: &Command) -> Vec<usize> {
     let end = words.len();
     match *more {
         More::Nothing => Vec::new(),
-        More::All { from, step } => (from..end).step_by(step).collect(),
+        More::All { from, step } => (from..end)
+            .filter(|place| (place - from).is_multiple_of(step))
+            .collect(),
         More::Counted(place) => {
-            let count = words.get(place).and_then(|count| count.parse().ok());
-            (place + 1..end).take(count.unwrap_or(0)).collect()
+            let count = words.get(place).and_then(|count| number(count));
+            (place + 1..end)
+                .take(count.map_or(0, |count| count as usize))
+                .collect()
         }
         More::Options { from, key, other } => {
             let mut places = Vec::new();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::call::millis;
+use crate::outside::number;
 use crate::token::Token;
 
 /// A place in the queue.
@@ -62,7 +63,7 @@ pub(crate) fn may_be_free(message: &str) -> bool {
 pub(crate) fn handed_over(message: &str) -> Option<Handover> {
     let (fence, redis_us) = message.split_once(' ')?;
     Some(Handover {
-        fence: fence.parse().ok()?,
-        redis_us: redis_us.parse().ok()?,
+        fence: number(fence)?,
+        redis_us: number(redis_us)?,
     })
 }
