@@ -84,6 +84,7 @@ mod lease;
 mod lock;
 mod locked;
 mod name;
+mod nanos;
 mod once;
 mod operation;
 mod outside;

@@ -152,7 +152,7 @@ pub(crate) fn is_companion(key: &str) -> bool {
 /// What is before the last colon, and what is behind it.
 fn split_last(key: &str) -> Option<(&str, &str)> {
     let colon = key.bytes().rposition(|byte| byte == b':')?;
-    Some((&key[..colon], &key[colon + 1..]))
+    Some((key.get(..colon)?, key.get(colon + 1..)?))
 }
 
 /// Redis Cluster hashes only the text between the first `{` and the next `}`, unless that is empty

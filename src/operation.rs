@@ -29,6 +29,7 @@ use std::time::Duration;
 use crate::bridge::Post;
 use crate::command::Command;
 use crate::event::{Event, EventKind};
+use crate::nanos::Nanos;
 use crate::runtime::{Instant, Surroundings};
 use crate::topology::Topology;
 use crate::transport::{Request, Response, TransportError};
@@ -36,7 +37,7 @@ use crate::transport::{Request, Response, TransportError};
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Grant, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_kind, uptime};
-pub(crate) use deadline::{deadline, drift};
+pub(crate) use deadline::{deadline, drift, surely};
 pub(crate) use debounce::Settle;
 pub(crate) use guess::{RunGuess, RunOrLock};
 pub(crate) use hold::{Hold, Terms, Why};
@@ -180,9 +181,9 @@ impl<'a> Cx<'a> {
         id
     }
 
-    pub(crate) fn wake_in(&mut self, time: Duration) -> Id {
+    pub(crate) fn wake_in(&mut self, time: Nanos) -> Id {
         let id = self.id();
-        self.wishes.push(Wish::Wake(id, time));
+        self.wishes.push(Wish::Wake(id, time.duration()));
         id
     }
 

@@ -14,6 +14,7 @@ use super::query::{Completed, Query};
 use super::slot::Slot;
 use super::{Cx, Id, Input, Operation, TimeLimit};
 use crate::error::{Error, Fault};
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
@@ -71,11 +72,9 @@ impl Ask {
             Layout::Single(endpoint) => (endpoint..endpoint + 1, self.limit),
             // A lock of a sharded client has the topology of its one bridge.
             Layout::Quorum | Layout::Sharded(_) => {
-                let share = self.limit.share(cx.now).min(topology.request_timeout);
-                (
-                    0..topology.endpoints().len(),
-                    self.limit.until(cx.now + share),
-                )
+                let longest = Nanos::of(topology.request_timeout);
+                let end = cx.now.after(self.limit.share(cx.now).min(longest));
+                (0..topology.endpoints().len(), self.limit.until(end))
             }
         };
         let mut completed = Vec::new();

@@ -9,6 +9,7 @@ use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Fault;
+use crate::nanos::Nanos;
 use crate::script::{self, Call, Reads, Waiter};
 
 /// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
@@ -82,10 +83,10 @@ impl Wait {
         let wait = options.wait.unwrap_or_default();
         let end = claim.since + wait;
         let tries = options.max_requests / claim.kind.requests_of_a_try();
-        let liveness = schedule::liveness(claim.ttl);
+        let liveness = Nanos::of(schedule::liveness(claim.ttl));
         Self {
             end,
-            schedule: Schedule::new(end, wait, liveness, tries),
+            schedule: Schedule::new(end, Nanos::of(wait), liveness, tries),
             backoff: None,
             subscription: Subscription::new(claim.topology.clone(), channel),
             connected_by: end,
