@@ -73,14 +73,16 @@ pub(crate) struct Acquire {
     waits: bool,
     wait: Wait,
     step: Step,
+    /// What a step that asks waits for.
+    ask: Option<Ask>,
 }
 
 enum Step {
     New,
     /// Asks, and whether there was something to give back before.
-    Asking(Ask, Whom, bool),
+    Asking(Whom, bool),
     /// A majority granted it. Now they raise its fence.
-    Raising(Ask, Grant),
+    Raising(Grant),
     /// Pauses after a vote that failed.
     Revoting(Id),
     Pausing(Pause),

@@ -18,7 +18,7 @@ use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
-use crate::topology::{Count, Layout, Topology, judge};
+use crate::topology::{Count, Topology, judge};
 
 /// Asks one bridge, or the majority of several. Done as soon as the answers decide the outcome.
 pub(crate) struct Ask {
@@ -68,17 +68,13 @@ impl Ask {
     fn begin(&mut self, cx: &mut Cx<'_>) -> Vec<Completed> {
         self.begun_at = cx.now;
         let topology = &self.query.topology;
-        let (endpoints, limit) = match topology.layout {
-            Layout::Single(endpoint) => (endpoint..endpoint + 1, self.limit),
-            // A lock of a sharded client has the topology of its one bridge.
-            Layout::Quorum | Layout::Sharded(_) => {
-                let longest = Nanos::of(topology.request_timeout);
-                let end = cx.now.after(self.limit.share(cx.now).min(longest));
-                (0..topology.endpoints().len(), self.limit.until(end))
-            }
-        };
+        let mut limit = self.limit;
+        if topology.is_voted() {
+            let longest = Nanos::of(topology.request_timeout);
+            limit = limit.until(cx.now.after(limit.share(cx.now).min(longest)));
+        }
         let mut completed = Vec::new();
-        for endpoint in endpoints {
+        for endpoint in topology.asked() {
             let mut slot = Slot::new(topology, endpoint, limit, cx.now);
             match slot.ask(&self.query, cx) {
                 Some(done) => completed.push(done),
@@ -90,7 +86,7 @@ impl Ask {
 
     /// A bridge has answered, or failed for good.
     fn heard(&mut self, cx: &mut Cx<'_>, completed: Completed) -> Option<Completed> {
-        if let Layout::Single(_) = self.query.topology.layout {
+        if !self.query.topology.is_voted() {
             return Some(completed);
         }
         self.requests = self.requests.max(completed.requests);

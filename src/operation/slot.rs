@@ -9,6 +9,7 @@
 //!       Pausing ─── Woken ────────────┘
 //! ```
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::backoff::Backoff;
@@ -21,13 +22,13 @@ use crate::event::EventKind;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{self, Answer, RECEIPT_LIFE, shape};
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
 
 /// Sends a call, and sends it again with the same token while requests get lost or answers cannot
 /// be read, within its limit.
 pub(super) struct Slot {
-    endpoint: usize,
+    endpoint: Arc<Endpoint>,
     limit: TimeLimit,
     backoff: Backoff,
     /// When the first request left that may have been executed, and how the last such request got
@@ -63,13 +64,13 @@ struct InFlight {
 impl Slot {
     pub(super) fn new(
         topology: &Topology,
-        endpoint: usize,
+        endpoint: &Arc<Endpoint>,
         limit: TimeLimit,
         now: Instant,
     ) -> Self {
         let attempts = limit.attempts_of(topology.attempts);
         Self {
-            endpoint,
+            endpoint: endpoint.clone(),
             limit,
             backoff: Backoff::new(attempts, Nanos::of(topology.request_timeout)),
             lost: None,
@@ -114,7 +115,7 @@ impl Slot {
         let nonce = query.session.nonce(query.topology.count_request());
         // There may have to be another, with the text of the script.
         let names_script =
-            self.bridge(query).caches_scripts() && self.limit.requests_left(self.requests) >= 2;
+            self.endpoint.bridge.caches_scripts() && self.limit.requests_left(self.requests) >= 2;
         self.post(query, cx, nonce, names_script, limit)
     }
 
@@ -127,7 +128,7 @@ impl Slot {
         limit: Nanos,
     ) -> Option<Completed> {
         self.requests += 1;
-        let (bridge, call) = (self.bridge(query), &query.call);
+        let (bridge, call) = (&self.endpoint.bridge, &query.call);
         let (eval, script) = match names_script {
             true => ("EVALSHA", call.script().digest(bridge.key_locks())),
             false => ("EVAL", call.script().text(bridge.key_locks())),
@@ -143,7 +144,7 @@ impl Slot {
             }
         };
         self.phase = Phase::InFlight(InFlight {
-            id: cx.send(&query.topology, self.endpoint, post),
+            id: cx.send(&self.endpoint, post),
             nonce,
             names_script,
             limit,
@@ -183,9 +184,9 @@ impl Slot {
 
     /// The script's reply, and the reply to the wait for replicas behind it.
     fn read(&self, query: &Query, response: &Response) -> Result<(Reply, Reply), Error> {
-        query.topology.endpoint(self.endpoint).hear(response);
+        self.endpoint.hear(response);
         if query.call.replicas().is_none() {
-            return Ok((self.bridge(query).decode(response)?, Reply::Nil));
+            return Ok((self.endpoint.bridge.decode(response)?, Reply::Nil));
         }
         let [reply, waited] = Bridge::decode_both(response)?;
         Ok((reply, waited))
@@ -215,7 +216,7 @@ impl Slot {
     fn failed(&mut self, query: &Query, cx: &mut Cx<'_>, mut fault: Fault) -> Option<Completed> {
         let call = &query.call;
         call.name_in(&mut fault);
-        fault.quote(|text| self.bridge(query).quote(&call.redact(text)));
+        fault.quote(|text| self.endpoint.bridge.quote(&call.redact(text)));
         if !fault.is_passing() {
             return Some(self.completed(query, Err(Some(fault))));
         }
@@ -286,10 +287,6 @@ impl Slot {
                 (None, None) => shape(),
             }),
         }
-    }
-
-    fn bridge<'a>(&self, query: &'a Query) -> &'a Bridge {
-        &query.topology.endpoint(self.endpoint).bridge
     }
 }
 

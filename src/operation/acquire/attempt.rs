@@ -26,16 +26,19 @@ impl Acquire {
     pub(super) fn attempt(&mut self, cx: &mut Cx<'_>, step: Step, input: Input) -> Outcome {
         match (step, input) {
             (Step::New, _) => self.begin_attempt(cx),
-            (Step::Asking(mut ask, whom, before), input) => match ask.on(cx, input) {
-                Some(completed) => self.answered(cx, whom, before, completed),
-                None => self.step(Step::Asking(ask, whom, before)),
-            },
-            (Step::Raising(mut ask, grant), input) => match ask.on(cx, input) {
-                Some(completed) => Some(self.raised(cx, grant, completed)),
-                None => self.step(Step::Raising(ask, grant)),
-            },
             (Step::Revoting(timer), Input::Woken(id)) if id == timer => self.vote(cx),
-            (step, _) => self.step(step),
+            (step, input) => {
+                let asked = self.ask.as_mut().and_then(|ask| ask.on(cx, input));
+                match (step, asked) {
+                    (Step::Asking(whom, before), Some(completed)) => {
+                        self.answered(cx, whom, before, completed)
+                    }
+                    (Step::Raising(grant), Some(completed)) => {
+                        Some(self.raised(cx, grant, completed))
+                    }
+                    (step, _) => self.step(step),
+                }
+            }
         }
     }
 
@@ -91,9 +94,10 @@ impl Acquire {
     ) -> Outcome {
         let limit = limit.requests(self.requests_left());
         let ask = Ask::new(topology, self.call.clone(), &self.claim.session, limit);
+        self.ask = Some(ask);
         let before = std::mem::replace(&mut self.needs_cleanup, true);
         // The request may be refused before it is sent.
-        self.attempt(cx, Step::Asking(ask, whom, before), Input::Started)
+        self.attempt(cx, Step::Asking(whom, before), Input::Started)
     }
 
     fn answered(
@@ -172,8 +176,8 @@ impl Acquire {
             return Some(Attempted::Granted(grant));
         };
         let limit = TimeLimit::at(grant.deadline).requests(self.requests_left());
-        let ask = self.claim.ask(call.into(), limit);
-        self.attempt(cx, Step::Raising(ask, grant), Input::Started)
+        self.ask = Some(self.claim.ask(call.into(), limit));
+        self.attempt(cx, Step::Raising(grant), Input::Started)
     }
 
     fn raised(&mut self, cx: &mut Cx<'_>, grant: Grant, completed: Completed) -> Attempted {

@@ -126,7 +126,8 @@ impl Acquire {
         if !self.wait.subscription.is_closed() || !may_listen {
             return None;
         }
-        let from = self.wait.subscription.possible_from()?;
+        let topology = &self.claim.topology;
+        let from = self.wait.subscription.possible_from(topology)?;
         let schedule = &mut self.wait.schedule;
         let at = *(self.wait.listen_at)
             .get_or_insert_with(|| cx.now.after(schedule.pause_before_listening(cx.host())));
@@ -136,9 +137,8 @@ impl Acquire {
         }
         self.wait.listen_at = None;
         self.requests += 1;
-        let longest = Nanos::of(self.claim.topology.request_timeout);
-        let limit = cx.now.to(self.wait.end) + longest;
-        self.wait.subscription.open(cx, limit.duration());
+        let limit = cx.now.to(self.wait.end) + Nanos::of(topology.request_timeout);
+        (self.wait.subscription).open(cx, topology, limit.duration());
         None
     }
 }

@@ -133,7 +133,7 @@ impl Acquire {
         };
         self.claim.observe(cx.host(), kind);
         self.wait.has_begun = true;
-        self.wait.listen_at = self.wait.subscription.possible_from();
+        self.wait.listen_at = (self.wait.subscription).possible_from(&self.claim.topology);
         self.wait.connected_by = cx.now.after(CONNECTED_WITHIN);
     }
 
