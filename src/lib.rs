@@ -104,6 +104,7 @@ mod topology;
 mod transport;
 mod ttl;
 mod watchers;
+mod words;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;

@@ -116,6 +116,11 @@ impl Name {
         hash_tag(self.key()).unwrap_or_else(|| self.key())
     }
 
+    /// What companion keys start with, before a colon.
+    pub(crate) fn stem(&self) -> &str {
+        &self.0.stem
+    }
+
     pub(crate) fn companion(&self, suffix: &str) -> String {
         [&self.0.stem, ":", suffix].concat()
     }
