@@ -133,11 +133,12 @@ impl Name {
     /// The channel on which Redisson's `RLock` of this name tells its waiters of a release.
     pub(crate) fn redisson_channel(&self) -> String {
         let key = self.key();
-        if key.contains('{') {
-            format!("redisson_lock__channel:{key}")
+        let (open, close) = if key.contains('{') {
+            ("", "")
         } else {
-            format!("redisson_lock__channel:{{{key}}}")
-        }
+            ("{", "}")
+        };
+        ["redisson_lock__channel:", open, key, close].concat()
     }
 }
 

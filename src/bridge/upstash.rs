@@ -24,7 +24,7 @@ pub(super) fn access(credential: &str) -> Result<Access, Fault> {
         let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
         return Err(Fault::invalid(what));
     }
-    let bearer = || ("authorization", format!("Bearer {credential}"));
+    let bearer = || ("authorization", ["Bearer ", credential].concat());
     Ok(Access {
         headers: [bearer(), ("content-type", "application/json".to_owned())],
         listening_headers: [bearer(), ("accept", "text/event-stream".to_owned())],
@@ -38,17 +38,17 @@ pub(super) fn body(words: &[&str]) -> String {
 
 /// The address for several commands that run one after the other on one connection.
 pub(super) fn pipeline(url: &str) -> String {
-    format!("{url}/pipeline")
+    [url, "/pipeline"].concat()
 }
 
 pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
     let [first, second] = commands.map(json::array);
-    format!("[{first},{second}]")
+    ["[", &first, ",", &second, "]"].concat()
 }
 
 /// The address that subscribes to `channel`, by a request without a body.
 pub(super) fn subscription(url: &str, channel: &str) -> String {
-    let mut url = format!("{url}/subscribe/");
+    let mut url = [url, "/subscribe/"].concat();
     percent::encode(channel, &mut url);
     url
 }

@@ -20,9 +20,9 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
             "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?",
         ));
     }
-    let pair = base64(&format!("{user}:{password}"));
+    let pair = base64(&[user, ":", password].concat());
     let headers = [
-        ("authorization", format!("Basic {pair}")),
+        ("authorization", ["Basic ", &pair].concat()),
         ("content-type", "text/plain".to_owned()),
     ];
     Ok(Access {
@@ -34,9 +34,12 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
 
 /// RFC 4648 §4.
 fn base64(text: &str) -> String {
-    let mut coded = base64url(text.as_bytes())
-        .replace('-', "+")
-        .replace('_', "/");
+    let plain = |byte| match byte {
+        b'-' => '+',
+        b'_' => '/',
+        _ => char::from(byte),
+    };
+    let mut coded: String = base64url(text.as_bytes()).bytes().map(plain).collect();
     while !coded.len().is_multiple_of(4) {
         coded.push('=');
     }

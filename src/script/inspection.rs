@@ -100,17 +100,17 @@ fn foreign(token: &[u8]) -> Token {
 
 /// Several holders, each as token, milliseconds left, and label.
 fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
-    let all = holders.as_array().ok_or_else(shape)?.iter();
-    all.map(|holder| {
+    let mut all = Vec::new();
+    for holder in holders.as_array().ok_or_else(shape)? {
         let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
             return Err(shape());
         };
-        Ok(Holder {
+        all.push(Holder {
             token: foreign(token),
             count: 1,
             remaining: time_left(left)?,
             label: label::read(text(label)?),
-        })
-    })
-    .collect()
+        });
+    }
+    Ok(all)
 }

@@ -36,7 +36,10 @@ impl Waiter {
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("v1 {token} {ms} {fairness}{wants} {ttl} {label} {channel}"),
+            text: [
+                "v1 ", token, " ", &ms, " ", fairness, wants, " ", &ttl, " ", label, " ", channel,
+            ]
+            .concat(),
         }
     }
 }
