@@ -64,8 +64,7 @@ impl Ask {
         self.slots.iter().filter_map(Slot::waits_for).collect()
     }
 
-    /// All are asked before the first answer is judged, since one may be there at once.
-    fn begin(&mut self, cx: &mut Cx<'_>) -> Vec<Completed> {
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.begun_at = cx.now;
         let topology = &self.query.topology;
         let mut limit = self.limit;
@@ -73,15 +72,11 @@ impl Ask {
             let longest = Nanos::of(topology.request_timeout);
             limit = limit.until(cx.now.after(limit.share(cx.now).min(longest)));
         }
-        let mut completed = Vec::new();
         for endpoint in topology.asked() {
             let mut slot = Slot::new(topology, endpoint, limit, cx.now);
-            match slot.ask(&self.query, cx) {
-                Some(done) => completed.push(done),
-                None => self.slots.push(slot),
-            }
+            slot.ask(&self.query, cx);
+            self.slots.push(slot);
         }
-        completed
     }
 
     /// A bridge has answered, or failed for good.
@@ -137,8 +132,8 @@ impl Operation for Ask {
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed> {
         let Some(id) = input.id() else {
-            let mut all = self.begin(cx).into_iter();
-            return all.find_map(|completed| self.heard(cx, completed));
+            self.begin(cx);
+            return None;
         };
         let waits = |slot: &Slot| slot.waits_for() == Some(id);
         let at = self.slots.iter().position(waits)?;

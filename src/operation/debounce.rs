@@ -56,8 +56,7 @@ impl Settle {
     fn settle(&mut self, cx: &mut Cx<'_>, is_over: bool) {
         let PacedCall { name, token, .. } = &self.call;
         let mut ask = self.call.ask(Call::settle(name, token, is_over));
-        let settled = ask.on(cx, Input::Started);
-        debug_assert!(settled.is_none(), "nothing was answered yet");
+        ask.begin(cx);
         self.phase = Phase::Settling(ask);
     }
 

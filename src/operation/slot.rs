@@ -97,10 +97,11 @@ impl Slot {
             }
             // The host may have stood still meanwhile. A request that is too late must not leave.
             (Phase::Pausing(timer, failure), Input::Woken(id)) if timer == id => {
-                match self.useful_for(query, cx.now).is_zero() {
-                    true => Some(self.completed(query, Err(failure))),
-                    false => self.ask(query, cx),
+                if self.useful_for(query, cx.now).is_zero() {
+                    return Some(self.completed(query, Err(failure)));
                 }
+                self.ask(query, cx);
+                None
             }
             (phase, _) => {
                 self.phase = phase;
@@ -109,14 +110,14 @@ impl Slot {
         }
     }
 
-    pub(super) fn ask(&mut self, query: &Query, cx: &mut Cx<'_>) -> Option<Completed> {
+    pub(super) fn ask(&mut self, query: &Query, cx: &mut Cx<'_>) {
         self.asked_at = cx.now;
         let limit = self.useful_for(query, cx.now).min(query.longest());
         let nonce = query.session.nonce(query.topology.count_request());
         // There may have to be another, with the text of the script.
         let names_script =
             self.endpoint.bridge.caches_scripts() && self.limit.requests_left(self.requests) >= 2;
-        self.post(query, cx, nonce, names_script, limit)
+        self.post(query, cx, nonce, names_script, limit);
     }
 
     fn post(
@@ -126,7 +127,7 @@ impl Slot {
         nonce: String,
         names_script: bool,
         limit: Nanos,
-    ) -> Option<Completed> {
+    ) {
         self.requests += 1;
         let (bridge, call) = (&self.endpoint.bridge, &query.call);
         let (eval, script) = match names_script {
@@ -136,12 +137,7 @@ impl Slot {
         let words = call.words(eval, script, &nonce);
         let post = match call.replicas() {
             None => bridge.encode(&words, limit.duration()),
-            Some(replicas) => {
-                match bridge.encode_both([&words, &replicas.wait()], limit.duration()) {
-                    Ok(post) => post,
-                    Err(error) => return self.failed(query, cx, error.into()),
-                }
-            }
+            Some(replicas) => bridge.encode_both([&words, &replicas.wait()], limit.duration()),
         };
         self.phase = Phase::InFlight(InFlight {
             id: cx.send(&self.endpoint, post),
@@ -149,7 +145,6 @@ impl Slot {
             names_script,
             limit,
         });
-        None
     }
 
     fn answered(
@@ -168,7 +163,8 @@ impl Slot {
                 // The host may have stood still meanwhile. A request that leaves now could arrive
                 // after the receipt has expired.
                 if !left.is_zero() {
-                    return self.post(query, cx, asked.nonce, false, left);
+                    self.post(query, cx, asked.nonce, false, left);
+                    return None;
                 }
                 Err(out_of_time().into())
             }

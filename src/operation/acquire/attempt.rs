@@ -94,10 +94,8 @@ impl Acquire {
     ) -> Outcome {
         let limit = limit.requests(self.requests_left());
         let ask = Ask::new(topology, self.call.clone(), &self.claim.session, limit);
-        self.ask = Some(ask);
         let before = std::mem::replace(&mut self.needs_cleanup, true);
-        // The request may be refused before it is sent.
-        self.attempt(cx, Step::Asking(whom, before), Input::Started)
+        self.send(cx, ask, Step::Asking(whom, before))
     }
 
     fn answered(
@@ -176,8 +174,14 @@ impl Acquire {
             return Some(Attempted::Granted(grant));
         };
         let limit = TimeLimit::at(grant.deadline).requests(self.requests_left());
-        self.ask = Some(self.claim.ask(call.into(), limit));
-        self.attempt(cx, Step::Raising(grant), Input::Started)
+        let ask = self.claim.ask(call.into(), limit);
+        self.send(cx, ask, Step::Raising(grant))
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, mut ask: Ask, step: Step) -> Outcome {
+        ask.begin(cx);
+        self.ask = Some(ask);
+        self.step(step)
     }
 
     fn raised(&mut self, cx: &mut Cx<'_>, grant: Grant, completed: Completed) -> Attempted {

@@ -65,13 +65,18 @@ impl Acquire {
         if !self.claim.is_own() {
             return Err(Why::Lost.about(self.claim.lock()));
         }
+        let reads = if self.inquires {
+            cx.reads()
+        } else {
+            Vec::new()
+        };
+        (self.claim.check_replicas())
+            .and_then(|()| script::check_reads(&reads))
+            .and_then(|()| check_kind(&self.claim.kind, &reads))
+            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         if !self.inquires {
             return Ok(());
         }
-        let reads = cx.reads();
-        script::check_reads(&reads)
-            .and_then(|()| check_kind(&self.claim.kind, &reads))
-            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.options, waiter, &reads);
         self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
