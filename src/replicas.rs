@@ -43,11 +43,11 @@ impl Replicas {
     }
 
     /// Whether enough have acknowledged, from `WAIT`'s answer behind a write that was executed.
-    pub(crate) fn check(&self, answer: Reply) -> Result<(), Error> {
+    pub(crate) fn check(&self, answer: &Reply) -> Result<(), Error> {
         let acknowledged = match answer {
-            Reply::Int(count) => u32::try_from(count).ok(),
+            Reply::Int(count) => u32::try_from(*count).ok(),
             Reply::Error(message) => {
-                return Err(Error::refused(message, true));
+                return Err(Error::refused(message.clone(), true));
             }
             _ => None,
         };
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_enough_or_not_or_unknown() {
-        let check = |answer| Replicas::new(2, SECOND).unwrap().check(answer);
+        let check = |answer: Reply| Replicas::new(2, SECOND).unwrap().check(&answer);
         assert_eq!(check(Reply::Int(2)), Ok(()));
         assert_eq!(check(Reply::Int(3)), Ok(()));
         let few = Error::NotReplicated {

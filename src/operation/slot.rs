@@ -168,7 +168,7 @@ impl Slot {
                 }
                 Err(out_of_time().into())
             }
-            Ok((reply, waited)) => self.judge(query, cx.now, reply, waited, &asked.nonce),
+            Ok((reply, waited)) => self.judge(query, cx.now, [&reply, &waited], &asked.nonce),
             Err(error) => Err(error.into()),
         };
         match judged {
@@ -193,19 +193,19 @@ impl Slot {
         &self,
         query: &Query,
         now: Instant,
-        reply: Reply,
-        waited: Reply,
+        [reply, waited]: [&Reply; 2],
         nonce: &str,
     ) -> Result<Option<Answer>, Fault> {
-        let reply = script::verdict(reply, nonce)?;
+        let (verdict, rest) = script::verdict(reply, nonce)?;
+        let is_yes = verdict == script::YES;
         // A lock counts as held only once as many replicas as the call asks for have it.
-        if let Some(replicas) = query.call.replicas().filter(|_| reply.is_yes()) {
+        if let Some(replicas) = query.call.replicas().filter(|_| is_yes) {
             replicas.check(waited)?;
         }
-        let answer = Answer::read(&query.call, &reply)?;
+        let answer = Answer::read(&query.call, verdict, rest)?;
         // The host may have stood still.
         let is_late = self.receipt_end(query).is_some_and(|end| end <= now);
-        Ok((reply.is_yes() || !is_late).then_some(answer))
+        Ok((is_yes || !is_late).then_some(answer))
     }
 
     /// Sends it again after a pause, or is done.
