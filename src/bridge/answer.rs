@@ -74,8 +74,13 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The values under these names of each object in a list, if that is what it is.
+    pub(super) fn list(&self, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+        json::members_of_each(&self.text, names)
+    }
+
     /// It is not the JSON of a bridge.
-    fn malformed(&self) -> Error {
+    pub(super) fn malformed(&self) -> Error {
         let (status, text) = (self.response.status, self.text.trim());
         if status >= 500 {
             self.unavailable(true)
@@ -117,22 +122,6 @@ impl<'a> Answer<'a> {
             None => format!("the bridge answers with status {status}"),
         }
     }
-}
-
-/// The values under these names of each object in a list.
-pub(super) fn pairs(response: &Response, names: [&str; 2]) -> Result<Vec<[Reply; 2]>, Error> {
-    let answer = Answer::unread(response);
-    let Some(objects) = json::members_of_each(&answer.text, &names) else {
-        return Err(answer.malformed());
-    };
-    let mut pairs = Vec::new();
-    for members in objects {
-        match <[Reply; 2]>::try_from(members) {
-            Ok(pair) if pair.iter().all(is_reply) => pairs.push(pair),
-            _ => return Err(answer.malformed()),
-        }
-    }
-    Ok(pairs)
 }
 
 /// `false` is a reply only inside of an array.

@@ -105,12 +105,26 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
     if response.status != 200 || !is_list {
         return decode(response).map(|reply| [reply, Reply::Nil]);
     }
-    let reply = |[result, error]: [Reply; 2]| match answer::text(&error) {
-        Some(error) => Ok(Reply::Error(error)),
-        None if result.is_nil() => Err(NEITHER),
-        None => Ok(result),
+    let answer = Answer::unread(response);
+    let objects = answer.list(&["result", "error"]);
+    let mut replies = objects.ok_or_else(|| answer.malformed())?.into_iter();
+    let both = [of_pair(replies.next())?, of_pair(replies.next())?];
+    match replies.next() {
+        Some(_) => Err(NO_PAIR),
+        None => Ok(both),
+    }
+}
+
+/// A result and an error, of which one is there.
+fn of_pair(pair: Option<Vec<Reply>>) -> Result<Reply, Error> {
+    let mut pair = pair.unwrap_or_default();
+    let (Some(error), Some(result)) = (pair.pop(), pair.pop()) else {
+        return Err(NO_PAIR);
     };
-    let pairs = answer::pairs(response, ["result", "error"])?;
-    let [first, second]: [_; 2] = pairs.try_into().map_err(|_| NO_PAIR)?;
-    Ok([reply(first)?, reply(second)?])
+    match (answer::text(&error), result) {
+        (_, Reply::Error(_)) => Err(NO_PAIR),
+        (Some(error), _) => Ok(Reply::Error(error)),
+        (None, Reply::Nil) => Err(NEITHER),
+        (None, result) => Ok(result),
+    }
 }
