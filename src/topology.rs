@@ -12,6 +12,7 @@ use crate::bridge::Bridge;
 use crate::holds::Holds;
 use crate::locked::locked;
 use crate::name::Name;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::transport::Response;
 
@@ -51,7 +52,7 @@ pub(crate) struct Endpoint {
 /// seldom.
 struct Refusals {
     ask_at: Instant,
-    pause: Duration,
+    pause: Nanos,
 }
 
 /// Which of the bridges a lock lives behind.
@@ -223,7 +224,7 @@ impl Endpoint {
         let mut refusals = locked(&self.refusals);
         // Waiters that asked together got one refusal.
         if refusals.ask_at <= now {
-            refusals.ask_at = now + refusals.pause;
+            refusals.ask_at = now.after(refusals.pause);
             refusals.pause = (refusals.pause * 2).min(Refusals::LONGEST);
         }
     }
@@ -236,7 +237,7 @@ impl Endpoint {
 impl Refusals {
     const NONE: Self = Self {
         ask_at: Instant::ORIGIN,
-        pause: Duration::from_secs(1),
+        pause: Nanos::ms(1_000),
     };
-    const LONGEST: Duration = Duration::from_secs(60);
+    const LONGEST: Nanos = Nanos::ms(60_000);
 }

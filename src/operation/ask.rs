@@ -135,10 +135,10 @@ impl Operation for Ask {
             self.begin(cx);
             return None;
         };
-        let waits = |slot: &Slot| slot.waits_for() == Some(id);
-        let at = self.slots.iter().position(waits)?;
-        let completed = self.slots[at].on(&self.query, cx, input)?;
-        self.slots.swap_remove(at);
+        let mut slots = self.slots.iter_mut();
+        let slot = slots.find(|slot| slot.waits_for() == Some(id))?;
+        let completed = slot.on(&self.query, cx, input)?;
+        self.slots.retain(|slot| slot.waits_for().is_some());
         self.heard(cx, completed)
     }
 }

@@ -11,7 +11,7 @@ use crate::script::Contended;
 /// long. It is no longer than a dead holder could keep it waiting, and 10 s at most, whatever the
 /// wait is.
 pub(crate) fn liveness(ttl: Duration) -> Duration {
-    ttl.clamp(Duration::from_secs(1), Duration::from_secs(10))
+    ttl.max(Duration::from_secs(1)).min(Duration::from_secs(10))
 }
 
 /// The longest pause of a waiter that must stay alive. A quarter is left for the request.
@@ -76,7 +76,8 @@ impl Schedule {
             liveness,
             requests: max_requests,
             longest: (even(wait, max_requests) * 2)
-                .clamp(Self::LONGEST, still_alive(liveness).max(Self::LONGEST)),
+                .min(still_alive(liveness))
+                .max(Self::LONGEST),
             jitter: Self::SHORTEST,
             first_since: None,
             hurried: false,
@@ -121,7 +122,7 @@ impl Schedule {
             self.jitter.max(spread)
         };
         // A request whose answer would come after the end should leave at the end.
-        let answered_in = round_trip.clamp(Self::SHORTEST, Self::LONGEST);
+        let answered_in = round_trip.max(Self::SHORTEST).min(Self::LONGEST);
         let at_end = |pause| left - pause < answered_in;
         let usual = if at_end(usual) { left } else { usual };
         let at_expiry = self.at_expiry(found, round_trip).max(apart);
@@ -195,7 +196,7 @@ impl Schedule {
     /// rarely that it would lose its place.
     fn to_stay_alive(&self, now: Instant, requests_left: u32) -> Nanos {
         let even = even(now.to(self.end), requests_left);
-        even.clamp(self.liveness / 3, still_alive(self.liveness))
+        even.max(self.liveness / 3).min(still_alive(self.liveness))
     }
 
     /// The pause with which the remaining requests last for the whole wait. It applies once half of

@@ -66,7 +66,8 @@ impl Inspection {
         };
         // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
         // one; several of them only where their holders are told apart.
-        let mut hold = fence.as_str().unwrap_or_default().split([' ', ';']);
+        let hold = fence.as_str().unwrap_or_default().split(';').next();
+        let mut hold = hold.unwrap_or_default().split(' ');
         let last = hold.next().and_then(|last| outside::number(last));
         let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
         let holder = match holder {
