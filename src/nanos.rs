@@ -6,7 +6,7 @@ use std::time::Duration;
 /// In nanoseconds, of which 64 bits hold centuries. No result is beyond what they hold. What an
 /// operation reckons with is of this type: a [`Duration`] takes several times the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Nanos(u64);
+pub(crate) struct Nanos(pub(crate) u64);
 
 impl Nanos {
     pub(crate) const ZERO: Self = Self(0);
@@ -19,14 +19,6 @@ impl Nanos {
     pub(crate) const fn of(duration: Duration) -> Self {
         let whole = duration.as_secs().saturating_mul(1_000_000_000);
         Self(whole.saturating_add(duration.subsec_nanos() as u64))
-    }
-
-    pub(crate) const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
-    }
-
-    pub(crate) const fn nanos(self) -> u64 {
-        self.0
     }
 
     pub(crate) const fn duration(self) -> Duration {

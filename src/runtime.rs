@@ -30,7 +30,7 @@ impl Instant {
 
     /// The instant at `elapsed` after the clock's origin, whatever that origin is.
     pub const fn from_origin(elapsed: Duration) -> Self {
-        Self(Nanos::of(elapsed).nanos())
+        Self(Nanos::of(elapsed).0)
     }
 
     /// The time from `earlier` to this instant; zero if `earlier` is later.
@@ -40,15 +40,15 @@ impl Instant {
 
     /// The time from this instant to `later`; zero if that is over.
     pub(crate) const fn to(self, later: Self) -> Nanos {
-        Nanos::from_nanos(later.0.saturating_sub(self.0))
+        Nanos(later.0.saturating_sub(self.0))
     }
 
     pub(crate) const fn after(self, time: Nanos) -> Self {
-        Self(self.0.saturating_add(time.nanos()))
+        Self(self.0.saturating_add(time.0))
     }
 
     pub(crate) const fn earlier_by(self, time: Nanos) -> Self {
-        Self(self.0.saturating_sub(time.nanos()))
+        Self(self.0.saturating_sub(time.0))
     }
 }
 

@@ -53,7 +53,8 @@ impl Fault {
             _ => return None,
         }
         .because(self.why());
-        again.of_call_that(self.can_repeat());
+        // Of these, only one whose call can be made again is retryable.
+        again.of_call_that(self.is_retryable());
         again.set_lock(self.lock());
         Some(again.into())
     }

@@ -145,25 +145,6 @@ impl Error {
         }
     }
 
-    pub(super) const fn can_repeat(&self) -> bool {
-        matches!(
-            self,
-            Self::NotReplicated {
-                can_repeat: true,
-                ..
-            } | Self::Unavailable {
-                can_repeat: true,
-                ..
-            } | Self::TimedOut {
-                can_repeat: true,
-                ..
-            } | Self::BadResponse {
-                can_repeat: true,
-                ..
-            }
-        )
-    }
-
     /// Whether the same request may succeed soon: it got lost, or the bridge or Redis is away.
     pub(crate) const fn is_passing(&self) -> bool {
         use BadResponse::{Truncated, UnexpectedReply};

@@ -137,7 +137,10 @@ impl Slot {
         let words = call.words(eval, script, &nonce);
         let post = match call.replicas() {
             None => bridge.encode(&words, limit.duration()),
-            Some(replicas) => bridge.encode_both([&words, &replicas.wait()], limit.duration()),
+            Some(replicas) => bridge.encode_both(
+                [&words, &replicas.wait().each_ref().map(String::as_str)],
+                limit.duration(),
+            ),
         };
         self.phase = Phase::InFlight(InFlight {
             id: cx.send(&self.endpoint, post),

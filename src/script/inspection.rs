@@ -68,7 +68,7 @@ impl Inspection {
         // one; several of them only where their holders are told apart.
         let hold = fence.as_str().unwrap_or_default().split(';').next();
         let mut hold = hold.unwrap_or_default().split(' ');
-        let last = hold.next().and_then(|last| outside::number(last));
+        let last = hold.next().and_then(outside::number);
         let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
         let holder = match holder {
             Reply::Bytes(token) => Some(Holder {

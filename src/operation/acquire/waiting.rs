@@ -111,14 +111,11 @@ impl Acquire {
             true => (self.wait.unknown, self.wait.failed) = (Some(fault), None),
             false => self.wait.failed = Some(fault),
         }
-        let planned = Some((Rule::Lost, cx.now.after(pause)));
-        self.pause(
-            cx,
-            Pause {
-                planned,
-                ..Pause::default()
-            },
-        )
+        let lost = Pause {
+            planned: Some((Rule::Lost, cx.now.after(pause))),
+            ..Pause::default()
+        };
+        self.pause(cx, lost)
     }
 
     /// Another holds the lock, and there is time and leave to wait for it: once.
