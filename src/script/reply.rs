@@ -10,8 +10,6 @@ use crate::resp;
 /// The verdict of each script that finds a record of another version. Nothing was executed.
 const UNKNOWN_VERSION: i64 = -4;
 
-/// Once, and not wherever a reply is read.
-#[inline(never)]
 pub(crate) fn shape() -> Fault {
     Error::unexpected("not the reply of this script").into()
 }
