@@ -197,27 +197,20 @@ impl Bridge {
         }
     }
 
-    /// Two commands in one request: the second runs after the first, on the same connection to
-    /// Redis.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the dialect does not support that.
-    pub(crate) fn encode_both(
-        &self,
-        commands: [&[&str]; 2],
-        timeout: Duration,
-    ) -> Result<Post, Error> {
-        let Dialect::Upstash = self.dialect else {
-            return Err(Error::invalid(
-                "webdis cannot wait for replicas: it has no requests of two commands",
-            ));
-        };
-        Ok(Post {
+    /// Whether it takes two commands in one request.
+    pub(crate) const fn pairs(&self) -> bool {
+        matches!(self.dialect, Dialect::Upstash)
+    }
+
+    /// Two commands in one request, for a bridge that [`pairs`](Self::pairs): the second runs after
+    /// the first, on the same connection to Redis.
+    pub(crate) fn encode_both(&self, commands: [&[&str]; 2], timeout: Duration) -> Post {
+        Post {
             url: Some(upstash::pipeline(&self.url)),
             body: upstash::pipeline_body(commands),
             listens: false,
             timeout,
-        })
+        }
     }
 
     /// What Redis replied to each of two commands, as [`Bridge::decode`].

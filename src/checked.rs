@@ -1,24 +1,26 @@
 //! Whether all that a client, a lock or a throttle was given is valid.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Fault};
 
 /// The first invalid option, if one is. Every call that would send something fails with it instead.
 #[derive(Clone)]
-pub(crate) struct Checked(Option<Fault>);
+pub(crate) struct Checked(Option<Arc<Fault>>);
 
 impl Checked {
     /// Nothing was given yet.
     pub(crate) const VALID: Self = Self(None);
 
     pub(crate) fn and(self, option: Result<(), Fault>) -> Self {
-        Self(self.0.or_else(|| option.err()))
+        Self(self.0.or_else(|| option.err().map(Arc::new)))
     }
 
     /// What is invalid of `lock`, or of what is not about a lock.
     pub(crate) fn of(&self, lock: Option<&str>) -> Result<(), Error> {
-        self.0.as_ref().map_or(Ok(()), |fault| {
-            let invalid = fault.clone();
-            Err(invalid.of_lock(lock).into())
-        })
+        match self.0.as_ref().and_then(|invalid| invalid.again()) {
+            Some(invalid) => Err(invalid.of_lock(lock).into()),
+            None => Ok(()),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! A Redis command and a Redis reply as plain values.
 
+use crate::outside;
+
 /// A Redis command that runs together with an operation of the lock, in the same script.
 ///
 /// All words are text, since bridges carry JSON. Declare keys with [`Command::key`]: a script must
@@ -99,7 +101,7 @@ impl Reply {
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(number) => Some(*number),
-            _ => self.as_str()?.parse().ok(),
+            _ => outside::signed(self.as_str()?),
         }
     }
 

@@ -25,7 +25,9 @@ use std::time::Duration;
 
 use crate::error::Fault;
 use crate::name::Name;
+use crate::percent;
 use crate::token::{Session, Token};
+use crate::words::Words;
 use row::{Row, Waking};
 
 pub(crate) use debounce::{ARRIVE, LEAVE, SETTLE};
@@ -188,13 +190,14 @@ impl Kind {
         &self.wants
     }
 
-    /// Its keys besides those that all locks have. `id` says whose they are.
-    pub(crate) fn keys(&self, name: &Name, id: &str) -> Vec<String> {
-        let mut keys = (self.row.keys)(name, id);
+    /// Adds its keys besides those that all locks have. `id` says whose they are.
+    pub(crate) fn keys(&self, name: &Name, id: &str, keys: &mut Words) {
+        (self.row.keys)(name, id, keys);
         // Every script has it. So if it is in another slot of a cluster, the first script is
         // refused.
-        keys.extend(self.signal_list.clone());
-        keys
+        if let Some(list) = &self.signal_list {
+            keys.add(&[list]);
+        }
     }
 
     /// Whether the result of its work can be had in place of the lock.
@@ -241,7 +244,8 @@ fn escaped(channel: &str) -> String {
     let mut out = String::with_capacity(channel.len());
     for char in channel.chars() {
         if char == ',' || char == '%' || char.is_control() {
-            out.push_str(&format!("%{:02X}", u32::from(char)));
+            // No control character is above 0x9f.
+            percent::push(u32::from(char) as u8, &mut out);
         } else {
             out.push(char);
         }

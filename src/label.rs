@@ -1,6 +1,7 @@
 //! What a holder lets others know of itself.
 
 use crate::error::Fault;
+use crate::outside;
 use crate::percent;
 use crate::resp;
 
@@ -25,7 +26,7 @@ pub(crate) fn stored(label: &str) -> Result<String, Fault> {
 /// The label that is stored as `word`, if there is one.
 pub(crate) fn read(word: &str) -> Option<String> {
     let bytes = resp::unescape(word).filter(|bytes| !bytes.is_empty())?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(outside::lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

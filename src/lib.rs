@@ -84,8 +84,10 @@ mod lease;
 mod lock;
 mod locked;
 mod name;
+mod nanos;
 mod once;
 mod operation;
+mod outside;
 mod paced;
 mod percent;
 mod read;
@@ -102,6 +104,7 @@ mod topology;
 mod transport;
 mod ttl;
 mod watchers;
+mod words;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;

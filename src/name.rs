@@ -116,6 +116,11 @@ impl Name {
         hash_tag(self.key()).unwrap_or_else(|| self.key())
     }
 
+    /// What companion keys start with, before a colon.
+    pub(crate) fn stem(&self) -> &str {
+        &self.0.stem
+    }
+
     pub(crate) fn companion(&self, suffix: &str) -> String {
         [&self.0.stem, ":", suffix].concat()
     }
@@ -128,25 +133,32 @@ impl Name {
     /// The channel on which Redisson's `RLock` of this name tells its waiters of a release.
     pub(crate) fn redisson_channel(&self) -> String {
         let key = self.key();
-        if key.contains('{') {
-            format!("redisson_lock__channel:{key}")
+        let (open, close) = if key.contains('{') {
+            ("", "")
         } else {
-            format!("redisson_lock__channel:{{{key}}}")
-        }
+            ("{", "}")
+        };
+        ["redisson_lock__channel:", open, key, close].concat()
     }
 }
 
 /// Whether `key` is, or could be, a companion of a lock: a stem, which has a hash tag, and a
 /// suffix.
 pub(crate) fn is_companion(key: &str) -> bool {
-    let Some((stem, last)) = key.rsplit_once(':') else {
+    let Some((stem, last)) = split_last(key) else {
         return false;
     };
-    let of_one = stem.rsplit_once(':');
+    let of_one = split_last(stem);
     let ends =
         |stem: &str, suffix: &str, all: &[&str]| all.contains(&suffix) && hash_tag(stem).is_some();
     ends(stem, last, &SUFFIXES)
         || of_one.is_some_and(|(stem, suffix)| ends(stem, suffix, &SUFFIXES_OF))
+}
+
+/// What is before the last colon, and what is behind it.
+fn split_last(key: &str) -> Option<(&str, &str)> {
+    let colon = key.bytes().rposition(|byte| byte == b':')?;
+    Some((key.get(..colon)?, key.get(colon + 1..)?))
 }
 
 /// Redis Cluster hashes only the text between the first `{` and the next `}`, unless that is empty

@@ -24,19 +24,21 @@ mod throttle;
 mod time_limit;
 mod write;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bridge::Post;
 use crate::command::Command;
 use crate::event::{Event, EventKind};
+use crate::nanos::Nanos;
 use crate::runtime::{Instant, Surroundings};
-use crate::topology::Topology;
+use crate::topology::Endpoint;
 use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Grant, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_kind, uptime};
-pub(crate) use deadline::{deadline, drift};
+pub(crate) use deadline::{deadline, drift, surely};
 pub(crate) use debounce::Settle;
 pub(crate) use guess::{RunGuess, RunOrLock};
 pub(crate) use hold::{Hold, Terms, Why};
@@ -123,25 +125,15 @@ pub(crate) enum Wish {
 
 /// What to send, and to which bridge.
 pub(crate) struct Mail {
-    topology: Topology,
-    endpoint: usize,
+    endpoint: Arc<Endpoint>,
     post: Post,
 }
 
 impl Mail {
-    fn new(topology: &Topology, endpoint: usize, post: Post) -> Self {
-        Self {
-            topology: topology.clone(),
-            endpoint,
-            post,
-        }
-    }
-
     /// The request in the transport's form. Call it once: it moves the body out.
     pub(crate) fn request(&mut self) -> Request<'_> {
         let body = std::mem::take(&mut self.post.body);
-        let bridge = &self.topology.endpoint(self.endpoint).bridge;
-        bridge.request(&self.post, body)
+        self.endpoint.bridge.request(&self.post, body)
     }
 }
 
@@ -172,17 +164,16 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Sends `post` once, to one of the bridges.
-    pub(crate) fn send(&mut self, topology: &Topology, endpoint: usize, post: Post) -> Id {
-        let id = self.id();
-        let mail = Mail::new(topology, endpoint, post);
-        self.wishes.push(Wish::Send(id, mail));
+    /// Sends `post` once.
+    pub(crate) fn send(&mut self, endpoint: &Arc<Endpoint>, post: Post) -> Id {
+        let (id, endpoint) = (self.id(), endpoint.clone());
+        self.wishes.push(Wish::Send(id, Mail { endpoint, post }));
         id
     }
 
-    pub(crate) fn wake_in(&mut self, time: Duration) -> Id {
+    pub(crate) fn wake_in(&mut self, time: Nanos) -> Id {
         let id = self.id();
-        self.wishes.push(Wish::Wake(id, time));
+        self.wishes.push(Wish::Wake(id, time.duration()));
         id
     }
 
@@ -192,10 +183,9 @@ impl<'a> Cx<'a> {
     }
 
     /// Sends `post`, and listens to its streamed response.
-    pub(crate) fn listen(&mut self, topology: &Topology, endpoint: usize, post: Post) -> Id {
-        let id = self.id();
-        let mail = Mail::new(topology, endpoint, post);
-        self.wishes.push(Wish::Listen(id, mail));
+    pub(crate) fn listen(&mut self, endpoint: &Arc<Endpoint>, post: Post) -> Id {
+        let (id, endpoint) = (self.id(), endpoint.clone());
+        self.wishes.push(Wish::Listen(id, Mail { endpoint, post }));
         id
     }
 

@@ -7,11 +7,16 @@ pub(crate) fn encode(text: &str, out: &mut String) {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push('%');
-            for half in [byte >> 4, byte & 0xf] {
-                out.push(char::from(b"0123456789ABCDEF"[usize::from(half)]));
-            }
+            push(byte, out);
         }
+    }
+}
+
+/// Adds `byte` to `out`, encoded.
+pub(crate) fn push(byte: u8, out: &mut String) {
+    out.push('%');
+    for half in [byte >> 4, byte & 0xf] {
+        out.push(char::from(b"0123456789ABCDEF"[usize::from(half)]));
     }
 }
 

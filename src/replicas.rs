@@ -13,8 +13,6 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(crate) struct Replicas {
     count: u32,
     within: Duration,
-    /// `WAIT`'s arguments.
-    words: [String; 2],
 }
 
 impl Replicas {
@@ -26,11 +24,7 @@ impl Replicas {
                 ttl::shown(within)
             )));
         }
-        Ok(Self {
-            count,
-            within,
-            words: [count.to_string(), within.as_millis().to_string()],
-        })
+        Ok(Self { count, within })
     }
 
     pub(crate) const fn within(&self) -> Duration {
@@ -38,16 +32,17 @@ impl Replicas {
     }
 
     /// The command that waits for all that its connection wrote.
-    pub(crate) fn wait(&self) -> [&str; 3] {
-        ["WAIT", &self.words[0], &self.words[1]]
+    pub(crate) fn wait(&self) -> [String; 3] {
+        let ms = self.within.as_millis() as u64;
+        ["WAIT".to_owned(), self.count.to_string(), ms.to_string()]
     }
 
     /// Whether enough have acknowledged, from `WAIT`'s answer behind a write that was executed.
-    pub(crate) fn check(&self, answer: Reply) -> Result<(), Error> {
+    pub(crate) fn check(&self, answer: &Reply) -> Result<(), Error> {
         let acknowledged = match answer {
-            Reply::Int(count) => u32::try_from(count).ok(),
+            Reply::Int(count) => u32::try_from(*count).ok(),
             Reply::Error(message) => {
-                return Err(Error::refused(message, true));
+                return Err(Error::refused(message.clone(), true));
             }
             _ => None,
         };
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_enough_or_not_or_unknown() {
-        let check = |answer| Replicas::new(2, SECOND).unwrap().check(answer);
+        let check = |answer: Reply| Replicas::new(2, SECOND).unwrap().check(&answer);
         assert_eq!(check(Reply::Int(2)), Ok(()));
         assert_eq!(check(Reply::Int(3)), Ok(()));
         let few = Error::NotReplicated {

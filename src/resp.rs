@@ -2,6 +2,8 @@
 //! `%XX` (see `kind/shared/resp.lua`).
 
 use crate::command::Reply;
+use crate::outside;
+use crate::percent;
 
 /// What the script writes in place of a reply: it is too large for an answer; those before it have
 /// left no room for it.
@@ -39,7 +41,7 @@ fn write(out: &mut String, reply: &Reply) -> Option<()> {
             for &byte in bytes {
                 match byte {
                     b' '..=b'$' | b'&'..=b'~' => out.push(byte.into()),
-                    _ => *out += &format!("%{byte:02X}"),
+                    _ => percent::push(byte, out),
                 }
             }
             *out += "\r\n";
@@ -67,33 +69,31 @@ fn next(rest: &mut &str, depth: u32) -> Option<Reply> {
     let head = line(rest)?;
     let (kind, value) = head.split_at_checked(1)?;
     match kind {
-        ":" => value.parse().ok().map(Reply::Int),
+        ":" => outside::signed(value).map(Reply::Int),
         "," => rounded(value).map(Reply::Rounded),
         "+" => unescape(value).map(Reply::Bytes),
-        "-" => {
-            unescape(value).map(|bytes| Reply::Error(String::from_utf8_lossy(&bytes).into_owned()))
-        }
+        "-" => unescape(value).map(|bytes| Reply::Error(outside::lossy(&bytes).into_owned())),
         "$" if value == "-1" => Some(Reply::Nil),
         "$" => {
             let bytes = unescape(line(rest)?)?;
-            (value.parse() == Ok(bytes.len())).then_some(Reply::Bytes(bytes))
+            (outside::number(value) == Some(bytes.len() as u64)).then_some(Reply::Bytes(bytes))
         }
         "*" => {
             let depth = depth.checked_sub(1)?;
-            let count: usize = value.parse().ok()?;
-            (0..count)
-                .map(|_| next(rest, depth))
-                .collect::<Option<_>>()
-                .map(Reply::Array)
+            let mut replies = Vec::new();
+            for _ in 0..outside::number(value)? {
+                replies.push(next(rest, depth)?);
+            }
+            Some(Reply::Array(replies))
         }
         _ => None,
     }
 }
 
 /// The largest number of Redis's is rounded to one more.
-fn rounded(text: &str) -> Option<i64> {
-    let beyond = || text.parse::<u64>().ok().map(|_| i64::MAX);
-    text.parse().ok().or_else(beyond)
+fn rounded(value: &str) -> Option<i64> {
+    let beyond = || outside::number(value).map(|_| i64::MAX);
+    outside::signed(value).or_else(beyond)
 }
 
 fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
@@ -108,7 +108,8 @@ pub(crate) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (hex, behind) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(hex, 16).ok()?);
+        let mut digits = hex.chars().map(|digit| digit.to_digit(16));
+        bytes.push((digits.next()?? << 4 | digits.next()??) as u8);
         bytes.extend_from_slice(behind.as_bytes());
     }
     Some(bytes)

@@ -9,6 +9,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use crate::event::Event;
+use crate::nanos::Nanos;
 
 /// Background work that a [`Runtime`] has to finish. It may move to another thread.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -29,7 +30,7 @@ impl Instant {
 
     /// The instant at `elapsed` after the clock's origin, whatever that origin is.
     pub const fn from_origin(elapsed: Duration) -> Self {
-        Self(nanos(elapsed))
+        Self(Nanos::of(elapsed).0)
     }
 
     /// The time from `earlier` to this instant; zero if `earlier` is later.
@@ -37,21 +38,25 @@ impl Instant {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    pub(crate) const fn earlier_by(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(duration)))
+    /// The time from this instant to `later`; zero if that is over.
+    pub(crate) const fn to(self, later: Self) -> Nanos {
+        Nanos(later.0.saturating_sub(self.0))
     }
-}
 
-const fn nanos(duration: Duration) -> u64 {
-    let whole = duration.as_secs().saturating_mul(1_000_000_000);
-    whole.saturating_add(duration.subsec_nanos() as u64)
+    pub(crate) const fn after(self, time: Nanos) -> Self {
+        Self(self.0.saturating_add(time.0))
+    }
+
+    pub(crate) const fn earlier_by(self, time: Nanos) -> Self {
+        Self(self.0.saturating_sub(time.0))
+    }
 }
 
 impl Add<Duration> for Instant {
     type Output = Self;
 
     fn add(self, later: Duration) -> Self {
-        Self(self.0.saturating_add(nanos(later)))
+        self.after(Nanos::of(later))
     }
 }
 

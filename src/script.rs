@@ -24,7 +24,7 @@ pub(crate) use nothing::of_nothing;
 pub(crate) use paced::LONGEST_DEBOUNCE;
 pub(crate) use reads::{Reads, check_reads, check_writes};
 pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
-pub(crate) use reply::{shape, verdict};
+pub(crate) use reply::{YES, shape, verdict};
 pub(crate) use waiter::{Handover, Waiter, handed_over, may_be_free};
 
 pub use inspection::{Holder, Inspection};

@@ -91,15 +91,16 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// RFC 4648 §5, without padding.
 pub(crate) fn base64url(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group
-            .iter()
-            .fold(0, |bits, &byte| bits << 8 | u32::from(byte))
-            << (8 * (3 - group.len()));
-        for place in 0..=group.len() {
-            let index = bits >> (18 - 6 * place) & 0x3f;
-            text.push(ALPHABET[index as usize]);
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in bytes {
+        (bits, count) = (bits << 8 | u32::from(*byte), count + 8);
+        while count >= 6 {
+            count -= 6;
+            text.push(ALPHABET[(bits >> count & 0x3f) as usize]);
         }
+    }
+    if count > 0 {
+        text.push(ALPHABET[(bits << (6 - count) & 0x3f) as usize]);
     }
     // The alphabet is ASCII.
     String::from_utf8(text).unwrap_or_default()

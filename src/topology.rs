@@ -12,6 +12,7 @@ use crate::bridge::Bridge;
 use crate::holds::Holds;
 use crate::locked::locked;
 use crate::name::Name;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::transport::Response;
 
@@ -31,7 +32,7 @@ pub(crate) struct Topology {
 }
 
 struct Shared {
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<Arc<Endpoint>>,
     /// Requests so far, so that each has a nonce of its own.
     requests: AtomicU64,
     holds: Holds,
@@ -51,7 +52,7 @@ pub(crate) struct Endpoint {
 /// seldom.
 struct Refusals {
     ask_at: Instant,
-    pause: Duration,
+    pause: Nanos,
 }
 
 /// Which of the bridges a lock lives behind.
@@ -67,7 +68,11 @@ pub(crate) enum Layout {
 impl Topology {
     /// With a time-out of 2 s for each request and up to 3 attempts for each operation.
     pub(crate) fn new(bridges: Vec<Bridge>, layout: Layout) -> Self {
-        let endpoints = bridges.into_iter().map(Endpoint::new).collect();
+        let endpoints = bridges
+            .into_iter()
+            .map(Endpoint::new)
+            .map(Arc::new)
+            .collect();
         Self {
             shared: Arc::new(Shared {
                 endpoints,
@@ -82,8 +87,21 @@ impl Topology {
         }
     }
 
-    pub(crate) fn endpoints(&self) -> &[Endpoint] {
+    pub(crate) fn endpoints(&self) -> &[Arc<Endpoint>] {
         &self.shared.endpoints
+    }
+
+    /// Those that one call asks. A lock of a sharded client has the topology of its one bridge.
+    pub(crate) fn asked(&self) -> &[Arc<Endpoint>] {
+        match self.single() {
+            Some(endpoint) => std::slice::from_ref(endpoint),
+            None => self.endpoints(),
+        }
+    }
+
+    /// Whether a majority of its bridges decides.
+    pub(crate) fn is_voted(&self) -> bool {
+        self.single().is_none()
     }
 
     /// The leases of the client.
@@ -91,14 +109,9 @@ impl Topology {
         &self.shared.holds
     }
 
-    /// `endpoint` is a place among them.
-    pub(crate) fn endpoint(&self, endpoint: usize) -> &Endpoint {
-        &self.shared.endpoints[endpoint]
-    }
-
     /// `text` from outside as part of a message, without the credential of any bridge.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let clean = |text: String, endpoint: &Endpoint| endpoint.bridge.quote(&text);
+        let clean = |text: String, endpoint: &Arc<Endpoint>| endpoint.bridge.quote(&text);
         self.endpoints().iter().fold(text.to_owned(), clean)
     }
 
@@ -110,7 +123,7 @@ impl Topology {
     /// How many requests one call may send to each bridge. An attempt sends a second one where
     /// Redis does not know its script.
     pub(crate) fn requests_of_a_call(&self) -> u32 {
-        let caches = |endpoint: &Endpoint| endpoint.bridge.caches_scripts();
+        let caches = |endpoint: &Arc<Endpoint>| endpoint.bridge.caches_scripts();
         let of_an_attempt = 1 + u32::from(self.endpoints().iter().any(caches));
         self.attempts.saturating_mul(of_an_attempt)
     }
@@ -154,21 +167,21 @@ impl Topology {
     }
 
     /// The bridge that pushes to waiters, if there is one.
-    pub(crate) fn push_endpoint(&self) -> Option<usize> {
+    pub(crate) fn push_endpoint(&self) -> Option<&Arc<Endpoint>> {
         self.single()
-            .filter(|endpoint| self.endpoint(*endpoint).pushes() == Some(true))
+            .filter(|endpoint| endpoint.pushes() == Some(true))
     }
 
     /// Whether waiters may listen later, as far as is known: before its first answer a bridge says
     /// nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
         self.single()
-            .is_some_and(|endpoint| self.endpoint(endpoint).pushes() != Some(false))
+            .is_some_and(|endpoint| endpoint.pushes() != Some(false))
     }
 
-    fn single(&self) -> Option<usize> {
+    fn single(&self) -> Option<&Arc<Endpoint>> {
         match self.layout {
-            Layout::Single(endpoint) => Some(endpoint),
+            Layout::Single(endpoint) => self.endpoints().get(endpoint),
             Layout::Quorum | Layout::Sharded(_) => None,
         }
     }
@@ -211,7 +224,7 @@ impl Endpoint {
         let mut refusals = locked(&self.refusals);
         // Waiters that asked together got one refusal.
         if refusals.ask_at <= now {
-            refusals.ask_at = now + refusals.pause;
+            refusals.ask_at = now.after(refusals.pause);
             refusals.pause = (refusals.pause * 2).min(Refusals::LONGEST);
         }
     }
@@ -224,7 +237,7 @@ impl Endpoint {
 impl Refusals {
     const NONE: Self = Self {
         ask_at: Instant::ORIGIN,
-        pause: Duration::from_secs(1),
+        pause: Nanos::ms(1_000),
     };
-    const LONGEST: Duration = Duration::from_secs(60);
+    const LONGEST: Nanos = Nanos::ms(60_000);
 }

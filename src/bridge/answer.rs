@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::json;
 use crate::command::Reply;
 use crate::error::{BadResponse, Error, Reason};
+use crate::outside;
 use crate::redact;
 use crate::transport::Response;
 
@@ -27,7 +28,7 @@ impl<'a> Answer<'a> {
     pub(super) fn unread(response: &'a Response) -> Self {
         Self {
             response,
-            text: String::from_utf8_lossy(&response.body),
+            text: outside::lossy(&response.body),
             values: None,
             error: Reply::Nil,
             nothing_was_executed: false,
@@ -73,8 +74,13 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The values under these names of each object in a list, if that is what it is.
+    pub(super) fn list(&self, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+        json::members_of_each(&self.text, names)
+    }
+
     /// It is not the JSON of a bridge.
-    fn malformed(&self) -> Error {
+    pub(super) fn malformed(&self) -> Error {
         let (status, text) = (self.response.status, self.text.trim());
         if status >= 500 {
             self.unavailable(true)
@@ -118,21 +124,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The values under these names of each object in a list.
-pub(super) fn members_of_each<const N: usize>(
-    response: &Response,
-    names: [&str; N],
-) -> Result<Vec<[Reply; N]>, Error> {
-    let answer = Answer::unread(response);
-    let read = |members: Vec<Reply>| {
-        let are_replies = members.iter().all(is_reply);
-        members.try_into().ok().filter(|_| are_replies)
-    };
-    json::members_of_each(&answer.text, &names)
-        .and_then(|objects| objects.into_iter().map(read).collect())
-        .ok_or_else(|| answer.malformed())
-}
-
 /// `false` is a reply only inside of an array.
 const fn is_reply(member: &Reply) -> bool {
     !matches!(member, Reply::Error(_))
@@ -150,6 +141,6 @@ fn retry_after(response: &Response) -> Option<Duration> {
     let digits = response.retry_after.as_deref()?.trim();
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // A number that overflows is a long time too.
-    let seconds = is_number.then(|| digits.parse().unwrap_or(LONGEST))?;
+    let seconds = is_number.then(|| outside::number(digits).unwrap_or(LONGEST))?;
     Some(Duration::from_secs(seconds.min(LONGEST)))
 }

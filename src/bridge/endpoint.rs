@@ -4,6 +4,7 @@
 //! same to every URL parser, and refuses everything else.
 
 use crate::error::Fault;
+use crate::outside::number;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainHttp {
@@ -20,15 +21,18 @@ const PLAIN: &str = "is plain http: to another machine, which would show the cre
 /// The address without trailing slashes.
 pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Fault> {
     let url = url.trim();
-    let refuse = |why: &str| Err(Fault::invalid(format!("the bridge's address {why}")));
+    let refuse = |why: &str| Err(Fault::invalid(["the bridge's address ", why].concat()));
     if url.is_empty() {
         return refuse("is empty; is its variable set?");
     }
     let Some((scheme, rest)) = split(url) else {
         return refuse(NO_HTTPS);
     };
-    let scheme = scheme.to_ascii_lowercase();
-    if scheme.starts_with("redis") {
+    let is = |name: &str| scheme.eq_ignore_ascii_case(name);
+    if scheme
+        .get(..5)
+        .is_some_and(|first| first.eq_ignore_ascii_case("redis"))
+    {
         return refuse(OF_REDIS);
     }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -44,22 +48,24 @@ pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Fault> {
     let Some(host) = host(authority) else {
         return refuse("has no valid host and port");
     };
-    match scheme.as_str() {
-        "https" => {}
-        "http" if plain_http == PlainHttp::Anywhere || is_loopback(host) => {}
-        "http" => return refuse(PLAIN),
-        _ => return refuse(NO_HTTPS),
+    if is("http") && plain_http == PlainHttp::ToLoopback && !is_loopback(host) {
+        return refuse(PLAIN);
     }
-    Ok(url.trim_end_matches('/').to_owned())
+    match is("http") || is("https") {
+        true => Ok(url.trim_end_matches('/').to_owned()),
+        false => refuse(NO_HTTPS),
+    }
 }
 
 /// Whether the host's name is `domain`, or ends in it.
 pub(super) fn is_host_under(url: &str, domain: &str) -> bool {
     let authority = split(url).and_then(|(_, rest)| rest.split('/').next());
     authority.and_then(host).is_some_and(|host| {
-        let host = host.to_ascii_lowercase();
-        host.strip_suffix(domain)
-            .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        let before = host.len().checked_sub(domain.len());
+        let parts = before.and_then(|before| host.split_at_checked(before));
+        parts.is_some_and(|(before, last)| {
+            last.eq_ignore_ascii_case(domain) && (before.is_empty() || before.ends_with('.'))
+        })
     })
 }
 
@@ -98,7 +104,7 @@ fn host(authority: &str) -> Option<&str> {
 }
 
 fn is_port(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+    number(text).is_some_and(|port| port <= u16::MAX.into())
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -108,8 +114,9 @@ fn is_loopback(host: &str) -> bool {
 /// Accepts only the spelling that every parser reads alike.
 fn is_ipv4_loopback(host: &str) -> bool {
     let mut numbers = host.split('.');
-    let is_plain =
-        |number: &str| number.parse::<u8>().is_ok() && (number == "0" || !number.starts_with('0'));
+    let is_plain = |text: &str| {
+        number(text).is_some_and(|part| part < 256) && (text == "0" || !text.starts_with('0'))
+    };
     numbers.next() == Some("127") && numbers.clone().count() == 3 && numbers.all(is_plain)
 }
 

@@ -24,7 +24,7 @@ pub(super) fn access(credential: &str) -> Result<Access, Fault> {
         let what = "the bridge's credential has a blank or another character that no bearer token has; copy it again";
         return Err(Fault::invalid(what));
     }
-    let bearer = || ("authorization", format!("Bearer {credential}"));
+    let bearer = || ("authorization", ["Bearer ", credential].concat());
     Ok(Access {
         headers: [bearer(), ("content-type", "application/json".to_owned())],
         listening_headers: [bearer(), ("accept", "text/event-stream".to_owned())],
@@ -38,17 +38,17 @@ pub(super) fn body(words: &[&str]) -> String {
 
 /// The address for several commands that run one after the other on one connection.
 pub(super) fn pipeline(url: &str) -> String {
-    format!("{url}/pipeline")
+    [url, "/pipeline"].concat()
 }
 
 pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
     let [first, second] = commands.map(json::array);
-    format!("[{first},{second}]")
+    ["[", &first, ",", &second, "]"].concat()
 }
 
 /// The address that subscribes to `channel`, by a request without a body.
 pub(super) fn subscription(url: &str, channel: &str) -> String {
-    let mut url = format!("{url}/subscribe/");
+    let mut url = [url, "/subscribe/"].concat();
     percent::encode(channel, &mut url);
     url
 }
@@ -105,12 +105,26 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
     if response.status != 200 || !is_list {
         return decode(response).map(|reply| [reply, Reply::Nil]);
     }
-    let reply = |[result, error]: [Reply; 2]| match answer::text(&error) {
-        Some(error) => Ok(Reply::Error(error)),
-        None if result.is_nil() => Err(NEITHER),
-        None => Ok(result),
+    let answer = Answer::unread(response);
+    let objects = answer.list(&["result", "error"]);
+    let mut replies = objects.ok_or_else(|| answer.malformed())?.into_iter();
+    let both = [of_pair(replies.next())?, of_pair(replies.next())?];
+    match replies.next() {
+        Some(_) => Err(NO_PAIR),
+        None => Ok(both),
+    }
+}
+
+/// A result and an error, of which one is there.
+fn of_pair(pair: Option<Vec<Reply>>) -> Result<Reply, Error> {
+    let mut pair = pair.unwrap_or_default();
+    let (Some(error), Some(result)) = (pair.pop(), pair.pop()) else {
+        return Err(NO_PAIR);
     };
-    let answers = answer::members_of_each(response, ["result", "error"])?;
-    let replies: Result<Vec<_>, _> = answers.into_iter().map(reply).collect();
-    replies?.try_into().map_err(|_| NO_PAIR)
+    match (answer::text(&error), result) {
+        (_, Reply::Error(_)) => Err(NO_PAIR),
+        (Some(error), _) => Ok(Reply::Error(error)),
+        (None, Reply::Nil) => Err(NEITHER),
+        (None, result) => Ok(result),
+    }
 }

@@ -8,6 +8,7 @@ use super::Access;
 use super::answer::Answer;
 use crate::command::Reply;
 use crate::error::{Error, Fault};
+use crate::outside;
 use crate::percent;
 use crate::token::base64url;
 use crate::transport::Response;
@@ -19,9 +20,9 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
             "webdis's user or password is empty or has a control character, or the user has a colon; are their variables set?",
         ));
     }
-    let pair = base64(&format!("{user}:{password}"));
+    let pair = base64(&[user, ":", password].concat());
     let headers = [
-        ("authorization", format!("Basic {pair}")),
+        ("authorization", ["Basic ", &pair].concat()),
         ("content-type", "text/plain".to_owned()),
     ];
     Ok(Access {
@@ -33,9 +34,12 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
 
 /// RFC 4648 §4.
 fn base64(text: &str) -> String {
-    let mut coded = base64url(text.as_bytes())
-        .replace('-', "+")
-        .replace('_', "/");
+    let plain = |byte| match byte {
+        b'-' => '+',
+        b'_' => '/',
+        _ => char::from(byte),
+    };
+    let mut coded: String = base64url(text.as_bytes()).bytes().map(plain).collect();
     while !coded.len().is_multiple_of(4) {
         coded.push('=');
     }
@@ -69,7 +73,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
         _ if response.status >= 500 => Err(answer.unavailable(true)),
         Some(Reply::Array(elements)) => Ok(match elements.as_slice() {
             [Reply::Error(_), Reply::Bytes(text)] => {
-                Reply::Error(String::from_utf8_lossy(text).into_owned())
+                Reply::Error(outside::lossy(text).into_owned())
             }
             _ => Reply::Array(elements),
         }),

@@ -16,6 +16,49 @@ impl Fault {
         self
     }
 
+    /// The same once more, if it says that an outcome is unknown or what is invalid. Only these are
+    /// told more than once, and to copy every other one would be three times the code.
+    pub(crate) fn again(&self) -> Option<Self> {
+        let mut again = match &*self.0 {
+            Error::InvalidArgument { message, .. } => Error::invalid(message.clone()),
+            Error::TimedOut { after, .. } => Error::timed_out(*after),
+            Error::BadResponse { kind, source, .. } => Error::BadResponse {
+                lock: None,
+                kind: *kind,
+                source: source.clone(),
+                can_repeat: false,
+            },
+            Error::WrongType { may_have_run, .. } => Error::WrongType {
+                lock: String::new(),
+                may_have_run: *may_have_run,
+            },
+            Error::Refused {
+                message,
+                may_have_run,
+                ..
+            } => Error::refused(message.clone(), *may_have_run),
+            Error::Unavailable {
+                message,
+                retry_after,
+                may_have_run,
+                ..
+            } => Error::Unavailable {
+                lock: None,
+                message: message.clone(),
+                retry_after: *retry_after,
+                may_have_run: *may_have_run,
+                can_repeat: false,
+                reason: None,
+            },
+            _ => return None,
+        }
+        .because(self.why());
+        // Of these, only one whose call can be made again is retryable.
+        again.of_call_that(self.is_retryable());
+        again.set_lock(self.lock());
+        Some(again.into())
+    }
+
     /// What to report if this one is of the last request, and `lost` of one before it. A refusal
     /// says nothing of earlier requests, except when to come back.
     pub(crate) fn behind(mut self, lost: Self) -> Self {
@@ -33,13 +76,6 @@ impl Fault {
             }
             _ => lost,
         }
-    }
-}
-
-impl Clone for Fault {
-    #[inline(never)]
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
     }
 }
 

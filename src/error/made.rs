@@ -12,8 +12,14 @@ pub(crate) const UNENDING: Duration = Duration::from_secs(60);
 impl Fault {
     /// As [`Error::invalid`].
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Error::invalid(message).into()
+        invalid(message.into())
     }
+}
+
+/// Once, and not wherever something is checked.
+#[inline(never)]
+fn invalid(message: String) -> Fault {
+    Error::invalid(message).into()
 }
 
 impl Error {
@@ -22,6 +28,7 @@ impl Error {
         Self::InvalidArgument { lock, message }
     }
 
+    #[inline(never)]
     pub(crate) const fn bad(kind: BadResponse) -> Self {
         Self::BadResponse {
             lock: None,
@@ -43,6 +50,7 @@ impl Error {
         }
     }
 
+    #[inline(never)]
     pub(crate) const fn unauthorized(message: String) -> Self {
         Self::Unauthorized {
             lock: None,
@@ -51,6 +59,7 @@ impl Error {
         }
     }
 
+    #[inline(never)]
     pub(crate) const fn refused(message: String, may_have_run: bool) -> Self {
         Self::Refused {
             lock: None,
@@ -60,6 +69,7 @@ impl Error {
         }
     }
 
+    #[inline(never)]
     pub(crate) const fn unavailable(message: String, may_have_run: bool) -> Self {
         Self::Unavailable {
             lock: None,

@@ -12,6 +12,7 @@ use super::shared::{
     QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD,
 };
 use crate::name::Name;
+use crate::words::Words;
 
 const LOOK_AT_ALL: &str = part!("multi/look.lua");
 const NAMES: &str = part!("multi/names.lua");
@@ -51,14 +52,11 @@ pub(super) static ROW: Row = Row {
 };
 
 /// Those of each other name, and what marks their end, as `look.lua` has them.
-fn keys(name: &Name, id: &str) -> Vec<String> {
-    let of_one = |name: &Name| {
-        [
-            name.key().to_owned(),
-            name.companion("fence"),
-            name.companion("queue"),
-        ]
-    };
-    let others = name.others().iter().flat_map(of_one);
-    others.chain([name.companion_of("gone", id)]).collect()
+fn keys(name: &Name, id: &str, keys: &mut Words) {
+    for other in name.others() {
+        keys.add(&[other.key()]);
+        keys.add(&[other.stem(), ":fence"]);
+        keys.add(&[other.stem(), ":queue"]);
+    }
+    keys.add(&[name.stem(), ":gone:", id]);
 }

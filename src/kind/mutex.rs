@@ -44,7 +44,7 @@ pub(super) static ROW: Row = Row {
         inspect: Script::of(INSPECTING),
         force_release: Script::of(&[KEYS, LOOK, RECORD, STORAGE, FORCE_RELEASE, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, PASS_ON, SIGNAL, REPLY]),
     }),
-    keys: |_, _| Vec::new(),
+    keys: |_, _, _| {},
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,

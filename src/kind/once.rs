@@ -31,7 +31,7 @@ pub(super) static ROW: Row = Row {
         force_release: Script::of(&[KEYS, LOOK, RECORD, STORAGE, FORCE_RELEASE, TELL, REPLY]),
     },
     signalling: None,
-    keys: |name, _| vec![kept(name)],
+    keys: |name, _, keys| keys.add(&[&kept(name)]),
     waking: Waking::Broadcast(kept),
     raise: None,
     downgrade: None,

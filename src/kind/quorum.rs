@@ -28,7 +28,7 @@ pub(super) static ROW: Row = Row {
         force_release: Script::of(FORCING),
     },
     signalling: None,
-    keys: |_, _| Vec::new(),
+    keys: |_, _, _| {},
     waking: Waking::Poll,
     raise: Some(Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, STORAGE, RAISE_FENCE, RAISE])),
     downgrade: None,

@@ -44,7 +44,10 @@ const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
             force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, TAKE, READERS, HOLDERS, STORAGE, CLEAN, GRANT, LEAVE, FORCE_RELEASE, IF_WAITED_FOR, QUEUE, HEARING, HAND_ON, PASS_ON, REPLY]),
         },
         signalling: None,
-        keys: |name, _| vec![name.companion("holds"), name.companion("readers")],
+        keys: |name, _, keys| {
+            keys.add(&[name.stem(), ":holds"]);
+            keys.add(&[name.stem(), ":readers"]);
+        },
         waking: Waking::HandOver,
         raise: None,
         downgrade,

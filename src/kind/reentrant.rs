@@ -26,7 +26,7 @@ pub(super) static ROW: Row = Row {
         force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, STORAGE, FORCE_RELEASE, REPLY]),
     },
     signalling: None,
-    keys: |_, _| Vec::new(),
+    keys: |_, _, _| {},
     waking: Waking::Broadcast(Name::redisson_channel),
     raise: None,
     downgrade: None,

@@ -2,13 +2,14 @@
 
 use super::lua::{Script, Scripts};
 use crate::name::Name;
+use crate::words::Words;
 
 pub(super) struct Row {
     pub(super) scripts: Scripts,
     /// The scripts of a lock that also feeds a list when it is free.
     pub(super) signalling: Option<Scripts>,
-    /// Its keys besides those that all locks have. The text is the token or the session.
-    pub(super) keys: fn(&Name, &str) -> Vec<String>,
+    /// Adds its keys besides those that all locks have. The text is the token or the session.
+    pub(super) keys: fn(&Name, &str, &mut Words),
     pub(super) waking: Waking,
     /// For a quorum: makes a fence the lowest that each server may issue next.
     pub(super) raise: Option<Script>,

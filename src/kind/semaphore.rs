@@ -26,7 +26,7 @@ pub(super) static ROW: Row = Row {
         force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, PERMITS, HOLDERS, STORAGE, CLEAN, FORCE_RELEASE, IF_WAITED_FOR, QUEUE, HEARING, HAND_ON, PASS_ON, REPLY]),
     },
     signalling: None,
-    keys: |name, _| vec![name.companion("holds")],
+    keys: |name, _, keys| keys.add(&[name.stem(), ":holds"]),
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,

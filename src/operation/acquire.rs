@@ -73,14 +73,16 @@ pub(crate) struct Acquire {
     waits: bool,
     wait: Wait,
     step: Step,
+    /// What a step that asks waits for.
+    ask: Option<Ask>,
 }
 
 enum Step {
     New,
     /// Asks, and whether there was something to give back before.
-    Asking(Ask, Whom, bool),
+    Asking(Whom, bool),
     /// A majority granted it. Now they raise its fence.
-    Raising(Ask, Grant),
+    Raising(Grant),
     /// Pauses after a vote that failed.
     Revoting(Id),
     Pausing(Pause),
@@ -125,15 +127,24 @@ struct Wait {
     failed: Option<Fault>,
 }
 
-/// A pause of a wait: until when it lasts, and why.
+/// A pause of a wait.
+#[derive(Default)]
 struct Pause {
-    /// When to ask if the last request got lost.
-    due: Option<Instant>,
-    /// When to ask, planned for a waiter that hears of its turn, or for one that does not.
-    planned: Option<(bool, Instant)>,
+    /// When to ask, and by which rule.
+    planned: Option<(Rule, Instant)>,
     timer: Option<Id>,
-    ask_at: Instant,
-    wake_at: Instant,
+    /// Whether it is time to ask when the timer ends, or only to listen.
+    is_to_ask: bool,
+}
+
+/// What a pause is planned by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// The last request got lost.
+    Lost,
+    /// The waiter hears of its turn.
+    Hears,
+    Polls,
 }
 
 impl Acquire {

@@ -14,10 +14,11 @@ use super::query::{Completed, Query};
 use super::slot::Slot;
 use super::{Cx, Id, Input, Operation, TimeLimit};
 use crate::error::{Error, Fault};
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
-use crate::topology::{Count, Layout, Topology, judge};
+use crate::topology::{Count, Topology, judge};
 
 /// Asks one bridge, or the majority of several. Done as soon as the answers decide the outcome.
 pub(crate) struct Ask {
@@ -63,35 +64,24 @@ impl Ask {
         self.slots.iter().filter_map(Slot::waits_for).collect()
     }
 
-    /// All are asked before the first answer is judged, since one may be there at once.
-    fn begin(&mut self, cx: &mut Cx<'_>) -> Vec<Completed> {
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.begun_at = cx.now;
         let topology = &self.query.topology;
-        let (endpoints, limit) = match topology.layout {
-            Layout::Single(endpoint) => (endpoint..endpoint + 1, self.limit),
-            // A lock of a sharded client has the topology of its one bridge.
-            Layout::Quorum | Layout::Sharded(_) => {
-                let share = self.limit.share(cx.now).min(topology.request_timeout);
-                (
-                    0..topology.endpoints().len(),
-                    self.limit.until(cx.now + share),
-                )
-            }
-        };
-        let mut completed = Vec::new();
-        for endpoint in endpoints {
-            let mut slot = Slot::new(topology, endpoint, limit, cx.now);
-            match slot.ask(&self.query, cx) {
-                Some(done) => completed.push(done),
-                None => self.slots.push(slot),
-            }
+        let mut limit = self.limit;
+        if topology.is_voted() {
+            let longest = Nanos::of(topology.request_timeout);
+            limit = limit.until(cx.now.after(limit.share(cx.now).min(longest)));
         }
-        completed
+        for endpoint in topology.asked() {
+            let mut slot = Slot::new(topology, endpoint, limit, cx.now);
+            slot.ask(&self.query, cx);
+            self.slots.push(slot);
+        }
     }
 
     /// A bridge has answered, or failed for good.
     fn heard(&mut self, cx: &mut Cx<'_>, completed: Completed) -> Option<Completed> {
-        if let Layout::Single(_) = self.query.topology.layout {
+        if !self.query.topology.is_voted() {
             return Some(completed);
         }
         self.requests = self.requests.max(completed.requests);
@@ -142,13 +132,13 @@ impl Operation for Ask {
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Completed> {
         let Some(id) = input.id() else {
-            let mut all = self.begin(cx).into_iter();
-            return all.find_map(|completed| self.heard(cx, completed));
+            self.begin(cx);
+            return None;
         };
-        let waits = |slot: &Slot| slot.waits_for() == Some(id);
-        let at = self.slots.iter().position(waits)?;
-        let completed = self.slots[at].on(&self.query, cx, input)?;
-        self.slots.swap_remove(at);
+        let mut slots = self.slots.iter_mut();
+        let slot = slots.find(|slot| slot.waits_for() == Some(id))?;
+        let completed = slot.on(&self.query, cx, input)?;
+        self.slots.retain(|slot| slot.waits_for().is_some());
         self.heard(cx, completed)
     }
 }

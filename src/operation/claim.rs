@@ -15,7 +15,7 @@ use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Answer, Call, Subject, Waiter};
 use crate::token::{Session, Token};
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 
 #[derive(Clone)]
 pub(crate) struct Claim {
@@ -51,6 +51,17 @@ impl Claim {
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
         check_kind(&self.kind, commands)?;
         script::check_writes(commands, &self.name)
+    }
+
+    /// Whether its bridge can wait for replicas, if it is to.
+    pub(crate) fn check_replicas(&self) -> Result<(), Fault> {
+        let can_wait = |endpoint: &Arc<Endpoint>| endpoint.bridge.pairs();
+        match self.replicas.is_none() || self.topology.asked().iter().all(can_wait) {
+            true => Ok(()),
+            false => Err(Fault::invalid(
+                "webdis cannot wait for replicas: it has no requests of two commands",
+            )),
+        }
     }
 
     /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as

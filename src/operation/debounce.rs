@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::{Ask, Cx, Id, Input, Operation, PacedCall};
 use crate::error::Error;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call, shape};
 
@@ -23,7 +24,7 @@ pub(crate) struct Settle {
     call: PacedCall,
     phase: Phase,
     /// How long it was told to wait, and until when that is by this host's clock.
-    time: Duration,
+    time: Nanos,
     until: Instant,
     /// How often it asked before its time.
     early: u32,
@@ -41,22 +42,21 @@ impl Settle {
         let arriving = call.ask(Call::arrive(name, token, wait, max_wait));
         Self {
             phase: Phase::Arriving(arriving),
-            time: Duration::ZERO,
+            time: Nanos::ZERO,
             until: Instant::ORIGIN,
             early: 0,
             call,
         }
     }
 
-    fn wait(&mut self, cx: &mut Cx<'_>, time: Duration) {
+    fn wait(&mut self, cx: &mut Cx<'_>, time: Nanos) {
         self.phase = Phase::Waiting(cx.wake_in(time));
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>, is_over: bool) {
         let PacedCall { name, token, .. } = &self.call;
         let mut ask = self.call.ask(Call::settle(name, token, is_over));
-        let settled = ask.on(cx, Input::Started);
-        debug_assert!(settled.is_none(), "nothing was answered yet");
+        ask.begin(cx);
         self.phase = Phase::Settling(ask);
     }
 
@@ -71,9 +71,9 @@ impl Settle {
             Answer::Wait(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
             Answer::Wait(left) => {
                 self.early += 1;
-                let own = self.until.since(cx.now);
+                let (left, own) = (Nanos::of(left), cx.now.to(self.until));
                 // By how much two clocks drift apart.
-                let drift = self.time / 50 + Duration::from_millis(2);
+                let drift = self.time / 50 + Nanos::ms(2);
                 match own.is_zero() && left > drift {
                     // Redis's clock was set back.
                     true => self.settle(cx, true),
@@ -96,8 +96,8 @@ impl Operation for Settle {
                 let arrived = ask.on(cx, input)?;
                 match arrived.outcome {
                     Ok(Answer::Wait(time)) => {
-                        (self.time, self.until) = (time, cx.now + time);
-                        self.wait(cx, time);
+                        (self.time, self.until) = (Nanos::of(time), cx.now + time);
+                        self.wait(cx, self.time);
                         None
                     }
                     Ok(_) => Some(Err(shape().into())),

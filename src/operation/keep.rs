@@ -14,17 +14,18 @@ use std::time::Duration;
 
 use super::hold::{Hold, Standing, Why};
 use super::write::Write;
-use super::{Cx, Id, Input, Operation, drift};
+use super::{Cx, Id, Input, Operation, surely};
 use crate::error::Error;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 
 pub(crate) use end::EndKeeping;
 
 /// The pause after a renewal that failed, and between two checks of a release under way, is this
 /// part of the ttl. So several tries fit in.
-const TRIES_IN_A_TTL: u32 = 10;
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const TRIES_IN_A_TTL: u64 = 10;
+const LONGEST_PAUSE: Nanos = Nanos::ms(1_000);
+const SHORTEST_PAUSE: Nanos = Nanos::ms(1);
 
 /// How long a lock is kept at most by default.
 const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
@@ -82,9 +83,9 @@ pub(crate) struct Keep {
 
 /// What to do next.
 enum Next {
-    Pause(Duration),
+    Pause(Nanos),
     /// Within this time.
-    Renew(Duration),
+    Renew(Nanos),
     Done(Why),
 }
 
@@ -116,11 +117,11 @@ impl Keep {
         if self.until <= now {
             return Next::Done(Why::MaxHoldExceeded);
         }
-        let end = deadline.min(self.until).since(now);
-        let due = renewal_due(deadline, self.hold.ttl()).max(self.not_before.unwrap_or(now));
+        let end = now.to(deadline.min(self.until));
+        let due = renewal_due(deadline, self.ttl()).max(self.not_before.unwrap_or(now));
         match (is_held, now < due) {
             (true, false) => Next::Renew(end),
-            (true, true) => Next::Pause(due.since(now).min(end)),
+            (true, true) => Next::Pause(now.to(due).min(end)),
             (false, _) => Next::Pause(end),
         }
     }
@@ -128,16 +129,21 @@ impl Keep {
     /// The work learns the outcome of a release or commit before it is stopped. That call has an
     /// end of its own, unless the transport hangs.
     fn outlast(&self, now: Instant, deadline: Instant) -> Next {
-        let limit = deadline + self.hold.claim.topology.request_timeout;
+        let longest = self.hold.claim.topology.request_timeout;
+        let limit = deadline + longest;
         if limit <= now {
             return Next::Done(Why::Expired);
         }
         // If it is refused, the time left must suffice for a renewal.
-        let left = match deadline.since(now) {
-            Duration::ZERO => limit.since(now),
+        let left = match now.to(deadline) {
+            Nanos::ZERO => now.to(limit),
             left => (left / 2).max(SHORTEST_PAUSE),
         };
-        Next::Pause(usual_pause(self.hold.ttl()).min(left))
+        Next::Pause(usual_pause(self.ttl()).min(left))
+    }
+
+    fn ttl(&self) -> Nanos {
+        Nanos::of(self.hold.ttl())
     }
 
     fn go_on(&mut self, cx: &mut Cx<'_>) -> Option<Why> {
@@ -174,8 +180,9 @@ impl Keep {
                     return Some(why);
                 }
                 let deadline = self.hold.deadline();
-                let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(cx.now));
-                self.not_before = Some(cx.now + pause_after(&error, self.hold.ttl(), left));
+                let left = deadline.map_or(Nanos::ZERO, |deadline| cx.now.to(deadline));
+                let pause = pause_after(error.retry_after(), self.ttl(), left);
+                self.not_before = Some(cx.now.after(pause));
             }
         }
         None
@@ -208,18 +215,16 @@ impl Operation for Keep {
 /// How long to pause after a renewal that failed. It is as long as the bridge asks, but half of the
 /// time `left` is kept: the bridge may accept a renewal earlier than it said, and later nothing is
 /// left to renew.
-fn pause_after(error: &Error, ttl: Duration, left: Duration) -> Duration {
-    let usual = usual_pause(ttl);
-    error
-        .retry_after()
-        .map_or(usual, |asked| usual.max(asked.min(left / 2)))
+fn pause_after(asked: Option<Duration>, ttl: Nanos, left: Nanos) -> Nanos {
+    let asked = asked.map_or(Nanos::ZERO, Nanos::of);
+    usual_pause(ttl).max(asked.min(left / 2))
 }
 
-fn usual_pause(ttl: Duration) -> Duration {
+fn usual_pause(ttl: Nanos) -> Nanos {
     (ttl / TRIES_IN_A_TTL).min(LONGEST_PAUSE)
 }
 
 /// A third of the ttl after the last renewal, which lies a ttl less the drift before the deadline.
-fn renewal_due(deadline: Instant, ttl: Duration) -> Instant {
-    deadline.earlier_by(ttl.saturating_sub(drift(ttl))) + ttl / 3
+fn renewal_due(deadline: Instant, ttl: Nanos) -> Instant {
+    deadline.earlier_by(surely(ttl)).after(ttl / 3)
 }

@@ -1,10 +1,9 @@
 //! What is asked, and how that ended.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::error::Fault;
-use crate::replicas::Replicas;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
@@ -20,10 +19,12 @@ pub(super) struct Query {
 
 impl Query {
     /// How long a request may take. One that waits for replicas may take that much longer.
-    pub(super) fn longest(&self) -> Duration {
-        let replicas = self.call.replicas();
-        let wait = replicas.map_or(Duration::ZERO, Replicas::within);
-        self.topology.request_timeout.saturating_add(wait)
+    pub(super) fn longest(&self) -> Nanos {
+        let timeout = Nanos::of(self.topology.request_timeout);
+        match self.call.replicas() {
+            Some(replicas) => timeout + Nanos::of(replicas.within()),
+            None => timeout,
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //!       Pausing ─── Woken ────────────┘
 //! ```
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::backoff::Backoff;
@@ -18,15 +19,16 @@ use crate::bridge::Bridge;
 use crate::command::Reply;
 use crate::error::{BadResponse, Error, Fault};
 use crate::event::EventKind;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
-use crate::script::{self, Answer, RECEIPT_LIFE};
-use crate::topology::Topology;
+use crate::script::{self, Answer, RECEIPT_LIFE, shape};
+use crate::topology::{Endpoint, Topology};
 use crate::transport::{Response, TransportError};
 
 /// Sends a call, and sends it again with the same token while requests get lost or answers cannot
 /// be read, within its limit.
 pub(super) struct Slot {
-    endpoint: usize,
+    endpoint: Arc<Endpoint>,
     limit: TimeLimit,
     backoff: Backoff,
     /// When the first request left that may have been executed, and how the last such request got
@@ -42,9 +44,12 @@ pub(super) struct Slot {
 enum Phase {
     Idle,
     InFlight(InFlight),
-    /// Pauses before it is sent again, after it got lost with this error.
-    Pausing(Id, Fault),
+    /// Pauses before it is sent again, after this error.
+    Pausing(Id, Failure),
 }
+
+/// How a request failed; `None` if it may have been executed, and `lost` says how.
+type Failure = Option<Fault>;
 
 /// A request under way.
 struct InFlight {
@@ -53,21 +58,21 @@ struct InFlight {
     /// It names a script by its digest, which Redis may not know.
     names_script: bool,
     /// How long to wait for its answer.
-    limit: Duration,
+    limit: Nanos,
 }
 
 impl Slot {
     pub(super) fn new(
         topology: &Topology,
-        endpoint: usize,
+        endpoint: &Arc<Endpoint>,
         limit: TimeLimit,
         now: Instant,
     ) -> Self {
         let attempts = limit.attempts_of(topology.attempts);
         Self {
-            endpoint,
+            endpoint: endpoint.clone(),
             limit,
-            backoff: Backoff::new(attempts, topology.request_timeout),
+            backoff: Backoff::new(attempts, Nanos::of(topology.request_timeout)),
             lost: None,
             begun_at: now,
             asked_at: now,
@@ -91,11 +96,12 @@ impl Slot {
                 self.answered(query, cx, asked, response)
             }
             // The host may have stood still meanwhile. A request that is too late must not leave.
-            (Phase::Pausing(timer, fault), Input::Woken(id)) if timer == id => {
-                match self.useful_for(query, cx.now).is_zero() {
-                    true => Some(self.completed(query, Err(fault))),
-                    false => self.ask(query, cx),
+            (Phase::Pausing(timer, failure), Input::Woken(id)) if timer == id => {
+                if self.useful_for(query, cx.now).is_zero() {
+                    return Some(self.completed(query, Err(failure)));
                 }
+                self.ask(query, cx);
+                None
             }
             (phase, _) => {
                 self.phase = phase;
@@ -104,14 +110,14 @@ impl Slot {
         }
     }
 
-    pub(super) fn ask(&mut self, query: &Query, cx: &mut Cx<'_>) -> Option<Completed> {
+    pub(super) fn ask(&mut self, query: &Query, cx: &mut Cx<'_>) {
         self.asked_at = cx.now;
         let limit = self.useful_for(query, cx.now).min(query.longest());
         let nonce = query.session.nonce(query.topology.count_request());
         // There may have to be another, with the text of the script.
         let names_script =
-            self.bridge(query).caches_scripts() && self.limit.requests_left(self.requests) >= 2;
-        self.post(query, cx, nonce, names_script, limit)
+            self.endpoint.bridge.caches_scripts() && self.limit.requests_left(self.requests) >= 2;
+        self.post(query, cx, nonce, names_script, limit);
     }
 
     fn post(
@@ -120,29 +126,28 @@ impl Slot {
         cx: &mut Cx<'_>,
         nonce: String,
         names_script: bool,
-        limit: Duration,
-    ) -> Option<Completed> {
+        limit: Nanos,
+    ) {
         self.requests += 1;
-        let (bridge, call) = (self.bridge(query), &query.call);
+        let (bridge, call) = (&self.endpoint.bridge, &query.call);
         let (eval, script) = match names_script {
             true => ("EVALSHA", call.script().digest(bridge.key_locks())),
             false => ("EVAL", call.script().text(bridge.key_locks())),
         };
         let words = call.words(eval, script, &nonce);
         let post = match call.replicas() {
-            None => bridge.encode(&words, limit),
-            Some(replicas) => match bridge.encode_both([&words, &replicas.wait()], limit) {
-                Ok(post) => post,
-                Err(error) => return self.failed(query, cx, error.into()),
-            },
+            None => bridge.encode(&words, limit.duration()),
+            Some(replicas) => bridge.encode_both(
+                [&words, &replicas.wait().each_ref().map(String::as_str)],
+                limit.duration(),
+            ),
         };
         self.phase = Phase::InFlight(InFlight {
-            id: cx.send(&query.topology, self.endpoint, post),
+            id: cx.send(&self.endpoint, post),
             nonce,
             names_script,
             limit,
         });
-        None
     }
 
     fn answered(
@@ -157,91 +162,101 @@ impl Slot {
             .and_then(|response| self.read(query, &response));
         let judged = match read {
             Ok((reply, _)) if asked.names_script && script::is_unknown_script(&reply) => {
-                let left = (self.asked_at + asked.limit).since(cx.now);
+                let left = cx.now.to(self.asked_at.after(asked.limit));
                 // The host may have stood still meanwhile. A request that leaves now could arrive
                 // after the receipt has expired.
                 if !left.is_zero() {
-                    return self.post(query, cx, asked.nonce, false, left);
+                    self.post(query, cx, asked.nonce, false, left);
+                    return None;
                 }
                 Err(out_of_time().into())
             }
-            Ok((reply, waited)) => self.judge(query, cx.now, reply, waited, &asked.nonce),
+            Ok((reply, waited)) => self.judge(query, cx.now, [&reply, &waited], &asked.nonce),
             Err(error) => Err(error.into()),
         };
         match judged {
-            Ok(answer) => Some(self.completed(query, Ok(answer))),
+            Ok(Some(answer)) => Some(self.completed(query, Ok(answer))),
+            Ok(None) => Some(self.completed(query, Err(None))),
             Err(fault) => self.failed(query, cx, fault),
         }
     }
 
     /// The script's reply, and the reply to the wait for replicas behind it.
     fn read(&self, query: &Query, response: &Response) -> Result<(Reply, Reply), Error> {
-        query.topology.endpoint(self.endpoint).hear(response);
+        self.endpoint.hear(response);
         if query.call.replicas().is_none() {
-            return Ok((self.bridge(query).decode(response)?, Reply::Nil));
+            return Ok((self.endpoint.bridge.decode(response)?, Reply::Nil));
         }
         let [reply, waited] = Bridge::decode_both(response)?;
         Ok((reply, waited))
     }
 
+    /// What it answers; `None` if by now an earlier request may be why it was not done.
     fn judge(
         &self,
         query: &Query,
         now: Instant,
-        reply: Reply,
-        waited: Reply,
+        [reply, waited]: [&Reply; 2],
         nonce: &str,
-    ) -> Result<Answer, Fault> {
-        let reply = script::verdict(reply, nonce)?;
+    ) -> Result<Option<Answer>, Fault> {
+        let (verdict, rest) = script::verdict(reply, nonce)?;
+        let is_yes = verdict == script::YES;
         // A lock counts as held only once as many replicas as the call asks for have it.
-        if let Some(replicas) = query.call.replicas().filter(|_| reply.is_yes()) {
+        if let Some(replicas) = query.call.replicas().filter(|_| is_yes) {
             replicas.check(waited)?;
         }
-        let answer = Answer::read(&query.call, &reply)?;
-        // The host may have stood still. By now the first request may be why it was not done.
-        match (&self.lost, self.receipt_end(query)) {
-            (Some((_, lost)), Some(end)) if end <= now && !reply.is_yes() => Err(lost.clone()),
-            _ => Ok(answer),
-        }
+        let answer = Answer::read(&query.call, verdict, rest)?;
+        // The host may have stood still.
+        let is_late = self.receipt_end(query).is_some_and(|end| end <= now);
+        Ok((is_yes || !is_late).then_some(answer))
     }
 
     /// Sends it again after a pause, or is done.
     fn failed(&mut self, query: &Query, cx: &mut Cx<'_>, mut fault: Fault) -> Option<Completed> {
         let call = &query.call;
         call.name_in(&mut fault);
-        fault.quote(|text| self.bridge(query).quote(&call.redact(text)));
-        let Some(pause) = self.pause(query, cx, &fault) else {
-            return Some(self.completed(query, Err(fault)));
+        fault.quote(|text| self.endpoint.bridge.quote(&call.redact(text)));
+        if !fault.is_passing() {
+            return Some(self.completed(query, Err(Some(fault))));
+        }
+        let asked = fault.retry_after();
+        let failure = match fault.is_outcome_unknown() {
+            true => {
+                let first = self.lost.take().map_or(self.asked_at, |(first, _)| first);
+                self.lost = Some((first, fault));
+                None
+            }
+            false => Some(fault),
         };
-        let (name, error) = (call.lock().unwrap_or_default(), &*fault);
-        cx.observe(name, EventKind::Retried { error, pause });
-        self.phase = Phase::Pausing(cx.wake_in(pause), fault);
+        let Some(pause) = self.pause(query, cx, asked) else {
+            return Some(self.completed(query, Err(failure)));
+        };
+        let lost = self.lost.as_ref().map(|(_, lost)| lost);
+        if let Some(error) = failure.as_ref().or(lost) {
+            let (name, pause) = (call.lock().unwrap_or_default(), pause.duration());
+            cx.observe(name, EventKind::Retried { error, pause });
+        }
+        self.phase = Phase::Pausing(cx.wake_in(pause), failure);
         None
     }
 
-    /// How long to pause after the last request failed; `None` not to send it again.
-    fn pause(&mut self, query: &Query, cx: &Cx<'_>, fault: &Fault) -> Option<Duration> {
-        if !fault.is_passing() {
-            return None;
-        }
-        if fault.is_outcome_unknown() {
-            let first = self.lost.take().map_or(self.asked_at, |(first, _)| first);
-            self.lost = Some((first, fault.clone()));
-        }
+    /// How long to pause before it is sent again, no shorter than the bridge `asked` for; `None` not
+    /// to send it again.
+    fn pause(&mut self, query: &Query, cx: &Cx<'_>, asked: Option<Duration>) -> Option<Nanos> {
         // The caller has a deadline, and only a repeat can tell the outcome of its write. A wait
         // for the lock has pauses of its own.
         if self.limit.is_at_instant() && query.call.leaves_receipt() && self.lost.is_some() {
             self.backoff.lose_no_patience();
         }
-        let pause = self.backoff.pause(cx.host(), fault)?;
+        let pause = self.backoff.pause(cx.host(), asked)?;
         let left = self.useful_for(query, cx.now);
         (self.limit.requests_left(self.requests) > 0 && pause < left).then_some(pause)
     }
 
     /// How long an answer is useful.
-    fn useful_for(&self, query: &Query, now: Instant) -> Duration {
+    fn useful_for(&self, query: &Query, now: Instant) -> Nanos {
         let left = self.limit.left(now);
-        (self.receipt_end(query)).map_or(left, |end| left.min(end.since(now)))
+        (self.receipt_end(query)).map_or(left, |end| left.min(now.to(end)))
     }
 
     /// Until when Redis surely recognises a repeat. `None` if no request was lost, or a repeat does
@@ -252,28 +267,25 @@ impl Slot {
     }
 
     /// The outcome of all requests, from that of the last one.
-    fn completed(&mut self, query: &Query, last: Result<Answer, Fault>) -> Completed {
+    fn completed(&mut self, query: &Query, last: Result<Answer, Failure>) -> Completed {
         let lost = self.lost.take();
         Completed {
             begun_at: self.begun_at,
             asked_at: self.asked_at,
             earlier_may_run: lost.is_some(),
             requests: self.requests,
-            outcome: last.map_err(|mut refusal| {
-                let Some((_, lost)) = lost else {
-                    return refusal;
-                };
-                // A key of another type may be what the commands of an earlier request stored.
-                if let Error::WrongType { may_have_run, .. } = &mut *refusal {
-                    *may_have_run |= query.call.leaves_receipt();
+            outcome: last.map_err(|last| match (last, lost) {
+                (Some(mut refusal), Some((_, lost))) => {
+                    // A key of another type may be what the commands of an earlier request stored.
+                    if let Error::WrongType { may_have_run, .. } = &mut *refusal {
+                        *may_have_run |= query.call.leaves_receipt();
+                    }
+                    refusal.behind(lost)
                 }
-                refusal.behind(lost)
+                (Some(fault), None) | (None, Some((_, fault))) => fault,
+                (None, None) => shape(),
             }),
         }
-    }
-
-    fn bridge<'a>(&self, query: &'a Query) -> &'a Bridge {
-        &query.topology.endpoint(self.endpoint).bridge
     }
 }
 
@@ -284,11 +296,11 @@ fn out_of_time() -> Error {
 }
 
 /// What it means for the script that no response came within `timeout`.
-fn unanswered(error: TransportError, timeout: Duration) -> Error {
+fn unanswered(error: TransportError, timeout: Nanos) -> Error {
     match error {
         TransportError::NotSent(message) => Error::unavailable(message, false),
         TransportError::NoResponse(message) => Error::unavailable(message, true),
-        TransportError::TimedOut => Error::timed_out(timeout),
+        TransportError::TimedOut => Error::timed_out(timeout.duration()),
         TransportError::TooLarge => Error::bad(BadResponse::TooLarge),
         why @ TransportError::Interrupted(_) => Error::BadResponse {
             lock: None,

@@ -1,8 +1,7 @@
 //! For how long a call makes sense, by a deadline, by a ttl, or by the time that requests take, and
 //! for how many requests.
 
-use std::time::Duration;
-
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 
 /// How long an answer is useful, and how often it may be asked for.
@@ -18,7 +17,7 @@ enum Span {
     /// Up to an instant.
     At(Instant),
     /// An acquisition's ttl, which starts again with each request.
-    Ttl(Duration),
+    Ttl(Nanos),
     /// For the time that requests may take.
     Timeout,
 }
@@ -33,7 +32,7 @@ impl TimeLimit {
     }
 
     /// For an acquisition's ttl, which starts again with each request.
-    pub(super) const fn ttl(ttl: Duration) -> Self {
+    pub(super) const fn ttl(ttl: Nanos) -> Self {
         Self::of(Span::Ttl(ttl))
     }
 
@@ -67,17 +66,17 @@ impl TimeLimit {
         }
     }
 
-    pub(super) fn left(self, now: Instant) -> Duration {
+    pub(super) fn left(self, now: Instant) -> Nanos {
         match self.span {
-            Span::At(instant) => instant.since(now),
+            Span::At(instant) => now.to(instant),
             Span::Ttl(ttl) => ttl,
-            Span::Timeout => Duration::MAX,
+            Span::Timeout => Nanos::MAX,
         }
     }
 
     /// How much of it one of several bridges may use. If that bridge does not respond, the others
     /// must still be able to grant a useful lock.
-    pub(super) fn share(self, now: Instant) -> Duration {
+    pub(super) fn share(self, now: Instant) -> Nanos {
         match self.span {
             Span::Ttl(ttl) => ttl / 4,
             Span::At(_) | Span::Timeout => self.left(now),

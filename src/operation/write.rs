@@ -138,6 +138,9 @@ impl Write {
     /// For how long it makes sense.
     fn check(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
+        if self.aimed != Aimed::Release {
+            claim.check_replicas()?;
+        }
         match self.aimed {
             Aimed::Renew => {
                 if let Some(ttl) = self.once {

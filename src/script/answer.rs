@@ -5,9 +5,7 @@ use std::time::Duration;
 use super::call::{Call, Verb};
 use super::inspection::Inspection;
 use super::paced::LONGEST_DEBOUNCE;
-use super::reply::{
-    ScriptReply, each_of, millis_of, number, results_in, results_of, shape, text, time_left,
-};
+use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::label;
@@ -81,17 +79,17 @@ pub(crate) struct Renewed {
 }
 
 impl Answer {
-    /// What `reply` says to `call`.
+    /// What a verdict, and what follows it, say to `call`.
     ///
     /// # Errors
     /// It says nothing of the kind, or one of the call's commands failed.
-    pub(crate) fn read(call: &Call, reply: &ScriptReply) -> Result<Self, Fault> {
+    pub(crate) fn read(call: &Call, verdict: i64, rest: &[Reply]) -> Result<Self, Fault> {
         use Verb::{Acquire, Act, Inspect, Pace, Renew, Turn};
         let results = |results| match call.tells_each {
             true => each_of(results),
             false => results_of(results),
         };
-        Ok(match (call.verb, reply.verdict, reply.rest.as_slice()) {
+        Ok(match (call.verb, verdict, rest) {
             (Acquire | Turn, 1, [fence, found]) => Self::Granted {
                 fence: number(fence)?,
                 replies: results(found)?,
@@ -191,7 +189,7 @@ fn kept_of(reply: &Reply) -> Result<String, Fault> {
 /// `<fence> <ttl> <replies>`.
 fn renewed_of(text: &str) -> Result<Renewed, Fault> {
     let mut words = text.splitn(3, ' ');
-    let mut number = || words.next()?.parse().ok();
+    let mut number = || crate::outside::number(words.next()?);
     let (Some(fence), Some(ms)) = (number(), number()) else {
         return Err(shape());
     };

@@ -6,9 +6,11 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::kind::{READ, Script};
 use crate::name::Name;
+use crate::outside::number;
 use crate::redact;
 use crate::replicas::Replicas;
 use crate::token::Token;
+use crate::words::Words;
 
 /// What a script is for: how its reply is read, and how several of them count.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,8 +34,8 @@ pub(crate) struct Call {
     script: &'static Script,
     pub(super) verb: Verb,
     key_count: String,
-    pub(super) keys: Vec<String>,
-    args: Vec<String>,
+    pub(super) keys: Words,
+    pub(super) args: Words,
     /// Where in the arguments the commands begin.
     commands_at: usize,
     /// Behind its commands it needs what they may have broken. Any other script looks at what is
@@ -66,14 +68,15 @@ impl Call {
         stored: &str,
         token: &Token,
     ) -> Self {
-        let mut call = Self::new(script, Verb::Pace).keys([
-            name.companion(stored),
-            name.companion_of("receipt", token.expose()),
-        ]);
+        let (stem, token_only) = (name.stem(), token.expose());
+        let mut call = Self::new(script, Verb::Pace);
+        call.keys.add(&[stem, ":", stored]);
+        call.keys.add(&[stem, ":receipt:", token_only]);
         call.lock = Some(name.clone());
         call.secret = Some(token.clone());
         call.leaves_receipt = true;
-        call.args([token.expose().to_owned()])
+        call.arg(token_only);
+        call
     }
 
     pub(super) const fn new(script: &'static Script, verb: Verb) -> Self {
@@ -81,8 +84,8 @@ impl Call {
             script,
             verb,
             key_count: String::new(),
-            keys: Vec::new(),
-            args: Vec::new(),
+            keys: Words::NONE,
+            args: Words::NONE,
             commands_at: 0,
             ends_behind_commands: false,
             secret: None,
@@ -94,23 +97,28 @@ impl Call {
         }
     }
 
-    pub(super) fn keys<const N: usize>(mut self, keys: [String; N]) -> Self {
-        self.keys.extend(keys);
+    pub(super) fn arg(&mut self, word: &str) -> &mut Self {
+        self.args.add(&[word]);
         self
     }
 
-    pub(super) fn args<const N: usize>(mut self, args: [String; N]) -> Self {
-        self.args.extend(args);
-        self
+    pub(super) fn number(&mut self, number: u64) -> &mut Self {
+        self.arg(&number.to_string())
+    }
+
+    pub(super) fn millis(&mut self, time: Duration) -> &mut Self {
+        self.number(time.as_millis() as u64)
     }
 
     /// The last step: each command as the number of its words, then the words.
     pub(super) fn commands(mut self, commands: &[Command]) -> Self {
         self.commands_at = self.args.len();
         for command in commands {
-            self.keys.extend(command.keys().map(str::to_owned));
-            self.args.push(command.args().len().to_string());
-            self.args.extend(command.args().iter().cloned());
+            command.keys().for_each(|key| self.keys.add(&[key]));
+            self.number(command.args().len() as u64);
+            for word in command.args() {
+                self.arg(word);
+            }
         }
         self.key_count = self.keys.len().to_string();
         self
@@ -157,9 +165,9 @@ impl Call {
         nonce: &'a str,
     ) -> Vec<&'a str> {
         let mut words = vec![eval, script, self.key_count.as_str()];
-        words.extend(self.keys.iter().map(String::as_str));
+        words.extend(self.keys.iter());
         words.push(nonce);
-        words.extend(self.args.iter().map(String::as_str));
+        words.extend(self.args.iter());
         words
     }
 
@@ -178,12 +186,12 @@ impl Call {
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {
-        let mut rest = self.args.get(self.commands_at..)?;
+        let mut words = self.args.iter().skip(self.commands_at);
         for _ in 0..index {
-            let (words, behind) = rest.split_first()?;
-            rest = behind.get(words.parse().ok()?..)?;
+            let count = number(words.next()?)?;
+            words.nth((count as usize).checked_sub(1)?)?;
         }
-        rest.get(1).map(String::as_str)
+        words.nth(1)
     }
 
     /// `text` from outside without this call's token.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::call::{Call, Verb, millis};
+use super::call::{Call, Verb};
 use super::lock::Subject;
 use crate::command::Command;
 
@@ -26,16 +26,14 @@ impl Call {
         const FIRST: usize = 10;
         let words = guess.reads.iter().map(|read| 1 + read.args().len());
         let behind = FIRST + words.sum::<usize>();
-        let args = [
-            millis(ttl),
-            guess.found.to_owned(),
-            behind.to_string(),
-            guess.until_us.to_string(),
-            subject.label.to_owned(),
-            if guess.takes { "takes" } else { "" }.to_owned(),
-            millis(subject.fence_life),
-        ];
-        let call = Self::about(subject.kind.turn()?, Verb::Turn, subject).args(args);
+        let mut call = Self::about(subject.kind.turn()?, Verb::Turn, subject);
+        call.millis(ttl)
+            .arg(guess.found)
+            .number(behind as u64)
+            .number(guess.until_us)
+            .arg(subject.label)
+            .arg(if guess.takes { "takes" } else { "" })
+            .millis(subject.fence_life);
         let mut call = call.commands(&[guess.reads, guess.writes].concat());
         call.leaves_receipt = true;
         call.adds_up = !guess.writes.is_empty();

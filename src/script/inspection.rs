@@ -6,6 +6,7 @@ use super::reply::{number, shape, text, time_left};
 use crate::command::Reply;
 use crate::error::Fault;
 use crate::label;
+use crate::outside;
 use crate::token::Token;
 
 /// The state of a lock at one instant.
@@ -65,8 +66,9 @@ impl Inspection {
         };
         // '<last fence> <token> <fence> <ttl> <until> <label>;…': the present hold, or the last
         // one; several of them only where their holders are told apart.
-        let mut hold = fence.as_str().unwrap_or_default().split([' ', ';']);
-        let last = hold.next().and_then(|last| last.parse().ok());
+        let hold = fence.as_str().unwrap_or_default().split(';').next();
+        let mut hold = hold.unwrap_or_default().split(' ');
+        let last = hold.next().and_then(outside::number);
         let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
         let holder = match holder {
             Reply::Bytes(token) => Some(Holder {
@@ -94,22 +96,22 @@ impl Inspection {
 }
 
 fn foreign(token: &[u8]) -> Token {
-    Token::foreign(String::from_utf8_lossy(token).into_owned())
+    Token::foreign(outside::lossy(token).into_owned())
 }
 
 /// Several holders, each as token, milliseconds left, and label.
 fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
-    let all = holders.as_array().ok_or_else(shape)?.iter();
-    all.map(|holder| {
+    let mut all = Vec::new();
+    for holder in holders.as_array().ok_or_else(shape)? {
         let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
             return Err(shape());
         };
-        Ok(Holder {
+        all.push(Holder {
             token: foreign(token),
             count: 1,
             remaining: time_left(left)?,
             label: label::read(text(label)?),
-        })
-    })
-    .collect()
+        });
+    }
+    Ok(all)
 }

@@ -2,6 +2,7 @@
 //! sent. `npm/test/keys.ts` compares it with what Redis itself says.
 
 use crate::command::Command;
+use crate::outside::number;
 
 /// Where a command has keys. Places are counted from the name, which is 0.
 struct Keys {
@@ -105,11 +106,49 @@ const NAMES: [&str; 26] = [
 
 /// The place of a key that is not marked, if one is not.
 pub(super) fn unmarked_key(command: &Command) -> Option<usize> {
-    let Keys { at, more } = keys_of(command.args().first()?)?;
-    let is_unmarked = |place: &usize| command.args().len() > *place && !command.is_key(*place);
-    let mut at = at.iter().copied();
-    at.find(is_unmarked)
-        .or_else(|| places(more, command).into_iter().find(is_unmarked))
+    let words = command.args();
+    let (end, Keys { at, more }) = (words.len(), keys_of(words.first()?)?);
+    let is_unmarked = |place: &usize| *place < end && !command.is_key(*place);
+    if let Some(place) = at.iter().find(|place| is_unmarked(place)) {
+        return Some(*place);
+    }
+    let (from, to, step) = match *more {
+        More::Nothing => return None,
+        More::All { from, step } => (from, end, step),
+        More::Counted(place) => {
+            let count = words.get(place).and_then(|count| number(count));
+            let count = count.map_or(0, |count| count as usize);
+            (place + 1, end.min(count.saturating_add(place + 1)), 1)
+        }
+        More::Options { from, key, other } => return unmarked_value(command, from, key, other),
+        More::Streams(from) => {
+            let is_mark = |(place, word): &(usize, &String)| {
+                *place >= from && !command.is_key(*place) && word.eq_ignore_ascii_case("STREAMS")
+            };
+            let mark = words.iter().enumerate().find(is_mark);
+            let behind = mark.map_or(end, |(mark, _)| mark + 1);
+            (behind, behind + (end - behind).div_ceil(2), 1)
+        }
+    };
+    let mut places = (from..to).filter(|place| (place - from).is_multiple_of(step));
+    places.find(is_unmarked)
+}
+
+/// The same of the values of options.
+fn unmarked_value(command: &Command, from: usize, key: &[&str], other: &[&str]) -> Option<usize> {
+    let (words, mut place) = (command.args(), from);
+    while let Some(word) = words.get(place) {
+        let is = |options: &[&str]| {
+            let mut options = options.iter();
+            !command.is_key(place) && options.any(|option| word.eq_ignore_ascii_case(option))
+        };
+        let value = place + 1;
+        if is(key) && value < words.len() && !command.is_key(value) {
+            return Some(value);
+        }
+        place += if is(key) || is(other) { 2 } else { 1 };
+    }
+    None
 }
 
 fn keys_of(name: &str) -> Option<&'static Keys> {
@@ -124,41 +163,4 @@ fn keys_of(name: &str) -> Option<&'static Keys> {
         (kind.len() == 1 && known.eq_ignore_ascii_case(name)).then_some(kind)
     });
     KEYS.get(usize::from(kind?.bytes().next()? - b'a'))
-}
-
-/// The places of keys besides those that each call has. Some may be missing.
-fn places(more: &More, command: &Command) -> Vec<usize> {
-    let words = command.args();
-    let end = words.len();
-    match *more {
-        More::Nothing => Vec::new(),
-        More::All { from, step } => (from..end).step_by(step).collect(),
-        More::Counted(place) => {
-            let count = words.get(place).and_then(|count| count.parse().ok());
-            (place + 1..end).take(count.unwrap_or(0)).collect()
-        }
-        More::Options { from, key, other } => {
-            let mut places = Vec::new();
-            let mut place = from;
-            while let Some(word) = words.get(place) {
-                let is = |options: &[&str]| {
-                    let mut options = options.iter();
-                    !command.is_key(place)
-                        && options.any(|option| word.eq_ignore_ascii_case(option))
-                };
-                if is(key) {
-                    places.push(place + 1);
-                }
-                place += if is(key) || is(other) { 2 } else { 1 };
-            }
-            places
-        }
-        More::Streams(from) => {
-            let is_mark = |place: &usize| {
-                !command.is_key(*place) && words[*place].eq_ignore_ascii_case("STREAMS")
-            };
-            let behind = (from..end).find(is_mark).map_or(end, |mark| mark + 1);
-            (behind..end).take((end - behind).div_ceil(2)).collect()
-        }
-    }
 }

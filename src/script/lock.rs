@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::call::{Call, Verb, millis};
+use super::call::{Call, Verb};
 use super::reads::Reads;
 use super::waiter::{Waiter, fairness};
 use crate::command::Command;
@@ -62,18 +62,18 @@ impl Call {
         fair: bool,
         reads: Reads<'_>,
     ) -> Self {
+        let mut call = Self::about(&subject.kind.scripts().acquire, Verb::Acquire, subject);
+        call.millis(ttl);
+        match waiter {
+            Some(waiter) => call.millis(waiter.liveness).arg(&waiter.text),
+            None => call.arg("").arg(""),
+        };
         let anyway = if reads.in_any_case { "r" } else { "" };
-        Self::about(&subject.kind.scripts().acquire, Verb::Acquire, subject)
-            .args([
-                millis(ttl),
-                waiter.map_or_else(String::new, |waiter| millis(waiter.liveness)),
-                waiter.map_or_else(String::new, |waiter| waiter.text.clone()),
-                [fairness(fair), anyway].concat(),
-                subject.label.to_owned(),
-                measure(subject.kind, subject.uptime),
-                millis(subject.fence_life),
-            ])
-            .commands(reads.commands)
+        call.args.add(&[fairness(fair), anyway]);
+        call.arg(subject.label)
+            .measure(subject.kind, subject.uptime)
+            .millis(subject.fence_life);
+        call.commands(reads.commands)
     }
 
     /// Renews for `ttl` if that `is_told`. Else for the ttl with which the lock was acquired, or
@@ -86,20 +86,18 @@ impl Call {
         renewal: Renewal,
     ) -> Self {
         let script = &subject.kind.scripts().renew;
-        let call = Self::renewal(script, subject, ttl, is_told, write);
-        let call = match subject.uptime {
-            Some(uptime) => call.args([
-                subject.label.to_owned(),
-                millis(uptime),
-                write.session.nonce(renewal.number),
-                match renewal.granted {
-                    0 => String::new(),
-                    granted => write.session.nonce(granted),
-                },
-                millis(subject.fence_life),
-            ]),
-            None => call,
-        };
+        let mut call = Self::renewal(script, subject, ttl, is_told, write);
+        if let Some(uptime) = subject.uptime {
+            let granted = match renewal.granted {
+                0 => String::new(),
+                granted => write.session.nonce(granted),
+            };
+            call.arg(subject.label)
+                .millis(uptime)
+                .arg(&write.session.nonce(renewal.number))
+                .arg(&granted)
+                .millis(subject.fence_life);
+        }
         call.commands(write.commands)
     }
 
@@ -122,31 +120,30 @@ impl Call {
         write: &Write<'_>,
     ) -> Self {
         let told = if is_told { "told" } else { "" };
-        Self::about(script, Verb::Renew, subject)
-            .write(write)
-            .args([millis(ttl), told.to_owned()])
-    }
-
-    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
-        let call = Self::about(&subject.kind.scripts().release, Verb::Act, subject);
-        let mut call = call.write(write).commands(write.commands);
-        call.ends_behind_commands = !write.commands.is_empty();
+        let mut call = Self::about(script, Verb::Renew, subject);
+        call.write(write).millis(ttl).arg(told);
         call
     }
 
+    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
+        let mut call = Self::about(&subject.kind.scripts().release, Verb::Act, subject);
+        call.write(write);
+        call.ends_behind_commands = !write.commands.is_empty();
+        call.commands(write.commands)
+    }
+
     pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {
-        let waiter = waiter.map_or_else(String::new, |waiter| waiter.text.clone());
-        Self::about(&subject.kind.scripts().abandon, Verb::Act, subject)
-            .args([waiter])
-            .commands(&[])
+        let mut call = Self::about(&subject.kind.scripts().abandon, Verb::Act, subject);
+        call.arg(waiter.map_or("", |waiter| &waiter.text));
+        call.commands(&[])
     }
 
     /// Makes the next fence at each server higher than `fence`, that of this hold. `None` without a
     /// quorum.
     pub(crate) fn raise(subject: Subject<'_>, fence: u64, ttl: Duration) -> Option<Self> {
-        let call = Self::about(subject.kind.raise()?, Verb::Act, subject);
-        let args = [fence.to_string(), millis(ttl), subject.label.to_owned()];
-        Some(call.args(args).commands(&[]))
+        let mut call = Self::about(subject.kind.raise()?, Verb::Act, subject);
+        call.number(fence).millis(ttl).arg(subject.label);
+        Some(call.commands(&[]))
     }
 
     /// `uptime` is as a [`Subject`] has it.
@@ -156,15 +153,10 @@ impl Call {
         session: &Session,
         uptime: Option<Duration>,
     ) -> Self {
-        Self::of(
-            &kind.scripts().inspect,
-            Verb::Inspect,
-            name,
-            kind,
-            session.as_str(),
-        )
-        .args([measure(kind, uptime)])
-        .commands(&[])
+        let (script, session) = (&kind.scripts().inspect, session.as_str());
+        let mut call = Self::of(script, Verb::Inspect, name, kind, session);
+        call.measure(kind, uptime);
+        call.commands(&[])
     }
 
     pub(crate) fn force_release(name: &Name, kind: &Kind, session: &Session) -> Self {
@@ -192,15 +184,14 @@ impl Call {
     /// With the keys of a lock in the order of `keys.lua`, and those of its kind. `id` says whose
     /// receipt and whose entry it is.
     fn of(script: &'static Script, verb: Verb, name: &Name, kind: &Kind, id: &str) -> Self {
-        let mut call = Self::new(script, verb).keys([
-            name.key().to_owned(),
-            name.companion_of("receipt", id),
-            name.companion_of("gone", id),
-            name.companion("fence"),
-            name.companion("queue"),
-        ]);
+        let (mut call, stem) = (Self::new(script, verb), name.stem());
+        call.keys.add(&[name.key()]);
+        call.keys.add(&[stem, ":receipt:", id]);
+        call.keys.add(&[stem, ":gone:", id]);
+        call.keys.add(&[stem, ":fence"]);
+        call.keys.add(&[stem, ":queue"]);
+        kind.keys(name, id, &mut call.keys);
         call.lock = Some(name.clone());
-        call.keys.extend(kind.keys(name, id));
         call
     }
 
@@ -209,21 +200,24 @@ impl Call {
         let token = subject.token.expose();
         let mut call = Self::of(script, verb, subject.name, subject.kind, token);
         call.secret = Some(subject.token.clone());
-        call.args([subject.kind.holder(subject.token).to_owned()])
+        call.arg(subject.kind.holder(subject.token));
+        call
     }
 
-    fn write(mut self, write: &Write<'_>) -> Self {
+    fn write(&mut self, write: &Write<'_>) -> &mut Self {
         self.leaves_receipt = write.number > 0;
         self.adds_up = !write.commands.is_empty();
-        self.args([
-            write.session.as_str().to_owned(),
-            write.number.to_string(),
-            write.fence.to_string(),
-        ])
+        self.arg(write.session.as_str())
+            .number(write.number)
+            .number(write.fence)
     }
-}
 
-/// What a kind is asked by besides: for how long each server must have been up, or what is wanted.
-fn measure(kind: &Kind, uptime: Option<Duration>) -> String {
-    uptime.map_or_else(|| kind.wants().to_owned(), millis)
+    /// What a kind is asked by besides: for how long each server must have been up, or what is
+    /// wanted.
+    fn measure(&mut self, kind: &Kind, uptime: Option<Duration>) -> &mut Self {
+        match uptime {
+            Some(uptime) => self.millis(uptime),
+            None => self.arg(kind.wants()),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::call::{Call, millis};
+use super::call::Call;
 use crate::kind::{ARRIVE, GIVE_BACK, LEAVE, PASS, SETTLE};
 use crate::name::Name;
 use crate::token::Token;
@@ -15,8 +15,9 @@ pub(crate) const LONGEST_DEBOUNCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Call {
     pub(crate) fn pass(name: &Name, token: &Token, window: Duration) -> Self {
-        let call = Self::of_call(&PASS, name, THROTTLE, token);
-        call.args([millis(window)]).commands(&[])
+        let mut call = Self::of_call(&PASS, name, THROTTLE, token);
+        call.millis(window);
+        call.commands(&[])
     }
 
     /// Gives up what [`Call::pass`] asked for.
@@ -27,14 +28,16 @@ impl Call {
     /// `wait` is how long it is to be quiet; `max_wait` how long the first call of a burst waits at
     /// most.
     pub(crate) fn arrive(name: &Name, token: &Token, wait: Duration, max_wait: Duration) -> Self {
-        let call = Self::of_call(&ARRIVE, name, DEBOUNCE, token);
-        call.args([millis(wait), millis(max_wait)]).commands(&[])
+        let mut call = Self::of_call(&ARRIVE, name, DEBOUNCE, token);
+        call.millis(wait).millis(max_wait);
+        call.commands(&[])
     }
 
     /// Redis's clock does not count if the call's time `is_over` by its own.
     pub(crate) fn settle(name: &Name, token: &Token, is_over: bool) -> Self {
-        let call = Self::of_call(&SETTLE, name, DEBOUNCE, token);
-        call.args([u8::from(is_over).to_string()]).commands(&[])
+        let mut call = Self::of_call(&SETTLE, name, DEBOUNCE, token);
+        call.number(is_over.into());
+        call.commands(&[])
     }
 
     /// Gives up what [`Call::arrive`] asked for.

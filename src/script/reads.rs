@@ -119,8 +119,11 @@ pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Faul
 /// [`Error::InvalidArgument`] if they are too large, or one is not taken apart, or has a key that
 /// is not marked.
 fn check_commands(commands: &[Command]) -> Result<(), Fault> {
-    let words = commands.iter().flat_map(Command::args);
-    if words.map(|word| word.len() + OF_A_WORD).sum::<usize>() > MAX_BYTES {
+    let of_all = |words: &[String]| words.iter().map(|word| word.len() + OF_A_WORD).sum();
+    let bytes = commands
+        .iter()
+        .map(|command| -> usize { of_all(command.args()) });
+    if bytes.sum::<usize>() > MAX_BYTES {
         return Err(Fault::invalid(format!(
             "the commands have more than {MAX_BYTES} bytes together; send less at once"
         )));

@@ -7,13 +7,6 @@ use crate::command::Reply;
 use crate::error::{BadResponse, Error, Fault};
 use crate::resp;
 
-/// A reply whose nonce was right: the verdict, and what follows the nonce.
-#[derive(Debug)]
-pub(crate) struct ScriptReply {
-    pub(super) verdict: i64,
-    pub(super) rest: Vec<Reply>,
-}
-
 /// The verdict of each script that finds a record of another version. Nothing was executed.
 const UNKNOWN_VERSION: i64 = -4;
 
@@ -21,16 +14,19 @@ pub(crate) fn shape() -> Fault {
     Error::unexpected("not the reply of this script").into()
 }
 
-/// Takes a reply apart. One without this request's nonce is another's, whatever it says.
-pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Fault> {
-    let mut rest = match reply {
-        Reply::Array(elements) => elements,
-        Reply::Error(text) => return Err(refusal(text).into()),
-        _ => return Err(shape()),
-    };
-    let (Some(verdict), Some(echo)) = (rest.first().and_then(Reply::as_i64), rest.get(1)) else {
+/// What says that the lock is the caller's, or was until now.
+pub(crate) const YES: i64 = 1;
+
+/// The verdict, and what follows the nonce. A reply without this request's nonce is another's,
+/// whatever it says.
+pub(crate) fn verdict<'r>(reply: &'r Reply, nonce: &str) -> Result<(i64, &'r [Reply]), Fault> {
+    if let Reply::Error(text) = reply {
+        return Err(refusal(text.clone()).into());
+    }
+    let Some([verdict, echo, rest @ ..]) = reply.as_array() else {
         return Err(shape());
     };
+    let verdict = verdict.as_i64().ok_or_else(shape)?;
     if echo.as_str() != Some(nonce) {
         return Err(Error::unexpected("the reply to another request").into());
     }
@@ -38,15 +34,7 @@ pub(crate) fn verdict(reply: Reply, nonce: &str) -> Result<ScriptReply, Fault> {
         let what = "the lock is stored in the form of another version of edgelock";
         return Err(Error::refused(what.into(), false).into());
     }
-    rest.drain(..2);
-    Ok(ScriptReply { verdict, rest })
-}
-
-impl ScriptReply {
-    /// Whether the lock is the caller's, or was until now.
-    pub(crate) const fn is_yes(&self) -> bool {
-        self.verdict == 1
-    }
+    Ok((verdict, rest))
 }
 
 /// The commands' replies.

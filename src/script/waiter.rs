@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::call::millis;
+use crate::outside::number;
 use crate::token::Token;
 
 /// A place in the queue.
@@ -35,7 +36,10 @@ impl Waiter {
         let channel = channel.unwrap_or_default();
         Self {
             liveness,
-            text: format!("v1 {token} {ms} {fairness}{wants} {ttl} {label} {channel}"),
+            text: [
+                "v1 ", token, " ", &ms, " ", fairness, wants, " ", &ttl, " ", label, " ", channel,
+            ]
+            .concat(),
         }
     }
 }
@@ -62,7 +66,7 @@ pub(crate) fn may_be_free(message: &str) -> bool {
 pub(crate) fn handed_over(message: &str) -> Option<Handover> {
     let (fence, redis_us) = message.split_once(' ')?;
     Some(Handover {
-        fence: fence.parse().ok()?,
-        redis_us: redis_us.parse().ok()?,
+        fence: number(fence)?,
+        redis_us: number(redis_us)?,
     })
 }

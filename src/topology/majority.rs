@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::script::{Answer, Contended, Holder, Inspection, Renewed, Verb};
-use crate::token::Token;
 
 /// Of how many bridges, and what of them is still missing.
 #[derive(Clone, Copy)]
@@ -23,10 +22,10 @@ impl Count {
 
     /// The least time until a majority has a say, if the servers in `silent` have none for these
     /// times.
-    fn quarantine(self, silent: Vec<Duration>) -> Option<Duration> {
+    fn quarantine(self, silent: &[Duration]) -> Option<Duration> {
         let may_be_silent = self.bridges - self.majority();
         let over = silent.len().saturating_sub(may_be_silent);
-        last_of(over, silent, |left| Some(*left))
+        last_of(over, silent).and_then(|last| silent.get(last).copied())
     }
 
     /// Whether a majority says yes; `None` where that depends on those that are missing.
@@ -58,60 +57,59 @@ pub(crate) fn judge(verb: Verb, answers: &[Answer], count: Count) -> Option<Answ
 /// one, or once a majority has replied and a majority of grants is out of reach. A missing answer
 /// could then only add whom to wait for.
 fn acquired(answers: &[Answer], count: Count) -> Option<Answer> {
-    let fences = answers.iter().filter_map(|answer| match answer {
-        Answer::Granted { fence, .. } => Some(*fence),
-        _ => None,
-    });
-    let missing = count.majority().saturating_sub(fences.clone().count());
+    let (mut grants, mut highest, mut is_gone) = (0, 0, false);
+    let (mut silent, mut held) = (Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Answer::Granted { fence, .. } => (grants, highest) = (grants + 1, highest.max(*fence)),
+            Answer::Quarantined(left) => silent.push(*left),
+            Answer::Held(contended) => held.push(contended),
+            Answer::Gone => is_gone = true,
+            _ => {}
+        }
+    }
+    let missing = count.majority().saturating_sub(grants);
     if missing == 0 {
         return Some(Answer::Granted {
-            fence: fences.max()?,
+            fence: highest,
             replies: Vec::new(),
         });
     }
-    let silent = answers.iter().filter_map(|answer| match answer {
-        Answer::Quarantined(left) => Some(*left),
-        _ => None,
-    });
-    if let Some(left) = count.quarantine(silent.collect()) {
+    if let Some(left) = count.quarantine(&silent) {
         return Some(Answer::Quarantined(left));
     }
     let is_vain = count.pending < missing && answers.len() >= count.majority();
     if !is_vain {
         return None;
     }
-    let is_gone = answers.contains(&Answer::Gone);
-    contended(answers, missing)
-        .map(Answer::Held)
-        .or_else(|| is_gone.then_some(Answer::Gone))
+    // For as long as so many are held by others that the missing ones cannot be had.
+    let ends: Vec<_> = held.iter().map(|held| end(held.remaining)).collect();
+    match last_of(missing, &ends).and_then(|last| held.get(last)) {
+        Some(last) => Some(Answer::Held(Contended {
+            remaining: last.remaining,
+            ahead: 0,
+            redis_us: last.redis_us,
+            label: last.label.clone(),
+            // Over several bridges a lock is one name, and nothing is read.
+            replies: Vec::new(),
+            at: None,
+            kept: None,
+        })),
+        None => is_gone.then_some(Answer::Gone),
+    }
 }
 
-/// For how long so many are held by others that `missing` more cannot be had.
-fn contended(answers: &[Answer], missing: usize) -> Option<Contended> {
-    let held = answers
-        .iter()
-        .filter_map(|answer| match answer {
-            Answer::Held(contended) => Some(contended),
-            _ => None,
-        })
-        .collect();
-    let last = last_of(missing, held, |held: &&Contended| held.remaining)?;
-    Some(Contended {
-        ahead: 0,
-        ..last.clone()
-    })
+/// The place of the last to end of the first `count` to end, or of all if there are fewer. It
+/// counts: a sort would be the largest part of the client's wasm.
+fn last_of(count: usize, ends: &[Duration]) -> Option<usize> {
+    let all = || ends.iter().enumerate().map(|(at, end)| (end, at));
+    let rank = |one| all().filter(|other| *other <= one).count();
+    let (_, at) = all().find(|one| rank(*one) == count.min(ends.len()))?;
+    Some(at)
 }
 
-/// The last to end of the first `count` to end, or of all if there are fewer. It takes them one by
-/// one: a sort would be the largest part of the client's wasm.
-fn last_of<T>(count: usize, mut all: Vec<T>, left: impl Fn(&T) -> Option<Duration>) -> Option<T> {
-    let end = |(_, one): &(usize, &T)| left(one).unwrap_or(Duration::MAX);
-    (0..count)
-        .map_while(|_| {
-            let (first, _) = all.iter().enumerate().min_by_key(end)?;
-            Some(all.remove(first))
-        })
-        .last()
+fn end(remaining: Option<Duration>) -> Duration {
+    remaining.unwrap_or(Duration::MAX)
 }
 
 /// Over several bridges a lease writes nothing but itself, so there are no replies.
@@ -127,16 +125,18 @@ fn done(answers: &[Answer], count: Count) -> Option<Answer> {
 
 /// For as long as each that said so has it; under the fence that one of any majority knows.
 fn renewed(answers: &[Answer], count: Count) -> Option<Answer> {
-    let yes = answers.iter().filter_map(|answer| match answer {
-        Answer::Renewed(renewed) => Some(renewed),
-        _ => None,
-    });
-    if !count.decided(yes.clone().count())? {
+    let (mut yes, mut fence, mut ttl) = (0, 0, Duration::MAX);
+    for answer in answers {
+        if let Answer::Renewed(renewed) = answer {
+            (yes, fence, ttl) = (yes + 1, fence.max(renewed.fence), ttl.min(renewed.ttl));
+        }
+    }
+    if !count.decided(yes)? {
         return Some(Answer::NotDone);
     }
     Some(Answer::Renewed(Renewed {
-        fence: yes.clone().map(|renewed| renewed.fence).max()?,
-        ttl: yes.map(|renewed| renewed.ttl).min()?,
+        fence,
+        ttl,
         replies: Vec::new(),
     }))
 }
@@ -144,40 +144,40 @@ fn renewed(answers: &[Answer], count: Count) -> Option<Answer> {
 /// The holder that a majority names, for as long as a majority says. If no majority names one, only
 /// the answers of servers that have a say count.
 fn inspected(answers: &[Answer], count: Count) -> Option<Inspection> {
-    let all = || {
-        answers.iter().filter_map(|answer| match answer {
-            Answer::Inspected(found) => Some(found),
-            _ => None,
-        })
-    };
-    let holders = || all().filter_map(|found| found.holder.as_ref());
-    let said_of = |token: &Token| -> Vec<&Holder> {
-        holders().filter(|holder| holder.token == *token).collect()
-    };
-    let said = holders()
-        .map(|holder| said_of(&holder.token))
-        .max_by_key(Vec::len)
-        .unwrap_or_default();
+    let (mut holders, mut silent, mut fence) = (Vec::new(), Vec::new(), None);
+    for answer in answers {
+        if let Answer::Inspected(found) = answer {
+            holders.extend(&found.holder);
+            silent.extend(found.quarantine_remaining);
+            fence = found.fence.max(fence);
+        }
+    }
+    let mut said = Vec::<&Holder>::new();
+    for holder in &holders {
+        let is_same = |other: &&Holder| other.token == holder.token;
+        let same: Vec<_> = holders.iter().copied().filter(is_same).collect();
+        if same.len() > said.len() {
+            said = same;
+        }
+    }
     let is_held = count.decided(said.len())?;
-    let silent: Vec<_> = all()
-        .filter_map(|found| found.quarantine_remaining)
-        .collect();
     if !is_held {
         // Whether a majority has a say.
         count.decided(answers.len() - silent.len())?;
     }
     // When that one is over, fewer than a majority are left.
     let over = (said.len() + 1).saturating_sub(count.majority());
-    let last = last_of(over, said, |holder: &&Holder| holder.remaining);
-    let holder = last.filter(|_| is_held).cloned();
+    let ends: Vec<_> = said.iter().map(|holder| end(holder.remaining)).collect();
+    let last = last_of(over, &ends).and_then(|last| said.get(last));
+    let holder = last.filter(|_| is_held).copied().cloned();
     Some(Inspection {
         holders: holder.iter().cloned().collect(),
         holder,
         free: None,
         is_read: false,
-        fence: all().filter_map(|found| found.fence).max(),
+        fence,
         waiters: 0,
-        quarantine_remaining: count.quarantine(silent).filter(|_| !is_held),
+        quarantine_remaining: count.quarantine(&silent).filter(|_| !is_held),
     })
 }
 

@@ -72,8 +72,11 @@ pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
 }
 
 pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
-    let objects = list(parse(text, names, true)?)?;
-    objects.into_iter().map(list).collect()
+    let mut all = Vec::new();
+    for object in list(parse(text, names, true)?)? {
+        all.push(list(object)?);
+    }
+    Some(all)
 }
 
 /// The value that the host reads, if it reads one.

@@ -12,6 +12,7 @@ use super::super::{Ask, Completed, TimeLimit, Why, deadline};
 use super::taken::{Attempted, Grant, HeldBy};
 use super::{Acquire, Backoff, Cx, Input, Operation, Step, Whom};
 use crate::error::{Error, Fault};
+use crate::nanos::Nanos;
 use crate::script::{Answer, Call, Reads, shape};
 use crate::token::Session;
 use crate::topology::Topology;
@@ -25,16 +26,19 @@ impl Acquire {
     pub(super) fn attempt(&mut self, cx: &mut Cx<'_>, step: Step, input: Input) -> Outcome {
         match (step, input) {
             (Step::New, _) => self.begin_attempt(cx),
-            (Step::Asking(mut ask, whom, before), input) => match ask.on(cx, input) {
-                Some(completed) => self.answered(cx, whom, before, completed),
-                None => self.step(Step::Asking(ask, whom, before)),
-            },
-            (Step::Raising(mut ask, grant), input) => match ask.on(cx, input) {
-                Some(completed) => Some(self.raised(cx, grant, completed)),
-                None => self.step(Step::Raising(ask, grant)),
-            },
             (Step::Revoting(timer), Input::Woken(id)) if id == timer => self.vote(cx),
-            (step, _) => self.step(step),
+            (step, input) => {
+                let asked = self.ask.as_mut().and_then(|ask| ask.on(cx, input));
+                match (step, asked) {
+                    (Step::Asking(whom, before), Some(completed)) => {
+                        self.answered(cx, whom, before, completed)
+                    }
+                    (Step::Raising(grant), Some(completed)) => {
+                        Some(self.raised(cx, grant, completed))
+                    }
+                    (step, _) => self.step(step),
+                }
+            }
         }
     }
 
@@ -47,7 +51,7 @@ impl Acquire {
         }
         // A wait has its own rules for sending again.
         let most = if self.has_asked { 1 } else { u32::MAX };
-        let limit = TimeLimit::ttl(self.claim.ttl).attempts(most);
+        let limit = TimeLimit::ttl(self.ttl()).attempts(most);
         let topology = self.claim.topology.clone();
         self.ask(cx, &topology, limit, Whom::One)
     }
@@ -60,21 +64,25 @@ impl Acquire {
     fn ask_several(&mut self, cx: &mut Cx<'_>) -> Outcome {
         let several = &self.claim.topology;
         let attempts = if self.has_asked { 1 } else { several.attempts };
-        self.wait.backoff = Some(Backoff::new(attempts, several.request_timeout));
+        self.wait.backoff = Some(Backoff::new(attempts, Nanos::of(several.request_timeout)));
         let asks_one_first = !self.tries.is_multiple_of(ALL_AT_ONCE);
         self.tries += 1;
         if !asks_one_first {
             return self.vote(cx);
         }
         // The part of the ttl that each of them may take for a vote.
-        let limit = TimeLimit::ttl(self.claim.ttl / 4).attempts(1);
+        let limit = TimeLimit::ttl(self.ttl() / 4).attempts(1);
         let first = several.first_of(&self.claim.name);
         self.ask(cx, &first, limit, Whom::First)
     }
 
+    pub(super) fn ttl(&self) -> Nanos {
+        Nanos::of(self.claim.ttl)
+    }
+
     fn vote(&mut self, cx: &mut Cx<'_>) -> Outcome {
         let several = self.claim.topology.clone();
-        self.ask(cx, &several, TimeLimit::ttl(self.claim.ttl), Whom::Vote)
+        self.ask(cx, &several, TimeLimit::ttl(self.ttl()), Whom::Vote)
     }
 
     fn ask(
@@ -87,8 +95,7 @@ impl Acquire {
         let limit = limit.requests(self.requests_left());
         let ask = Ask::new(topology, self.call.clone(), &self.claim.session, limit);
         let before = std::mem::replace(&mut self.needs_cleanup, true);
-        // The request may be refused before it is sent.
-        self.attempt(cx, Step::Asking(ask, whom, before), Input::Started)
+        self.send(cx, ask, Step::Asking(whom, before))
     }
 
     fn answered(
@@ -133,7 +140,7 @@ impl Acquire {
                 return Attempted::Held(HeldBy {
                     contended,
                     asked_at,
-                    round_trip: cx.now.since(asked_at),
+                    round_trip: asked_at.to(cx.now),
                 });
             }
             Ok(Answer::Quarantined(retry_after)) => {
@@ -168,7 +175,13 @@ impl Acquire {
         };
         let limit = TimeLimit::at(grant.deadline).requests(self.requests_left());
         let ask = self.claim.ask(call.into(), limit);
-        self.attempt(cx, Step::Raising(ask, grant), Input::Started)
+        self.send(cx, ask, Step::Raising(grant))
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, mut ask: Ask, step: Step) -> Outcome {
+        ask.begin(cx);
+        self.ask = Some(ask);
+        self.step(step)
     }
 
     fn raised(&mut self, cx: &mut Cx<'_>, grant: Grant, completed: Completed) -> Attempted {
@@ -193,7 +206,7 @@ impl Acquire {
         let may_ask = self.requests_left() > 0;
         let pause = match (&attempted, &mut self.wait.backoff) {
             (Attempted::Failed(fault), Some(backoff)) if fault.is_passing() && may_ask => {
-                backoff.pause(cx.host(), fault)
+                backoff.pause(cx.host(), fault.retry_after())
             }
             _ => None,
         };

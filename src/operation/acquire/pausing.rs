@@ -1,27 +1,13 @@
 //! A pause of a wait: when there is reason to ask, and what is heard until then.
 
-use std::time::Duration;
-
 use super::subscription::Wakeup;
 use super::taken::Attempted;
 use super::waiting::Meaning;
-use super::{Acquire, Cx, Input, Pause, Step};
+use super::{Acquire, Cx, Input, Pause, Rule, Step};
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
 
 type Outcome = Option<Attempted>;
-
-impl Pause {
-    /// With a `due` time if the last request got lost.
-    pub(super) const fn new(due: Option<Instant>, now: Instant) -> Self {
-        Self {
-            due,
-            planned: None,
-            timer: None,
-            ask_at: now,
-            wake_at: now,
-        }
-    }
-}
 
 impl Acquire {
     /// Waits until there is reason to ask.
@@ -32,24 +18,26 @@ impl Acquire {
         let listen_at = self.listen_in_time(cx);
         let connecting = self.wait.subscription.is_connecting() && cx.now < self.wait.connected_by;
         let hears = connecting || self.wait.subscription.is_listening();
-        pause.ask_at = match (pause.due, pause.planned) {
-            (Some(due), _) => due,
-            // What it hears has not changed.
-            (None, Some((heard, at))) if heard == hears => at,
+        let rule = if hears { Rule::Hears } else { Rule::Polls };
+        let ask_at = match pause.planned {
+            // What it hears has not changed, or does not matter.
+            Some((planned, at)) if planned == rule || planned == Rule::Lost => at,
             _ => {
                 let Some(until_ask) = self.until_next_ask(cx, hears) else {
                     return self.in_vain(cx, None);
                 };
+                let at = cx.now.after(until_ask);
                 let at = match connecting {
-                    true => (cx.now + until_ask).min(self.wait.connected_by),
-                    false => cx.now + until_ask,
+                    true => at.min(self.wait.connected_by),
+                    false => at,
                 };
-                pause.planned = Some((hears, at));
+                pause.planned = Some((rule, at));
                 at
             }
         };
-        pause.wake_at = listen_at.map_or(pause.ask_at, |at| at.min(pause.ask_at));
-        pause.timer = Some(cx.wake_in(pause.wake_at.since(cx.now)));
+        let wake_at = listen_at.map_or(ask_at, |at| at.min(ask_at));
+        pause.is_to_ask = wake_at == ask_at;
+        pause.timer = Some(cx.wake_in(cx.now.to(wake_at)));
         self.step(Step::Pausing(pause))
     }
 
@@ -61,6 +49,7 @@ impl Acquire {
         heard: Option<Wakeup>,
     ) -> Outcome {
         let is_over = matches!(input, Input::Woken(id) if pause.timer == Some(*id));
+        let is_lost = matches!(pause.planned, Some((Rule::Lost, _)));
         match heard {
             Some(Wakeup::Message(message)) => match self.told(cx, &message) {
                 Some(Meaning::Granted(grant)) => Some(Attempted::Granted(grant)),
@@ -72,10 +61,8 @@ impl Acquire {
             },
             // The lock may have been freed before anybody could be told. If others are ahead, the
             // first one takes it, and hands it on.
-            Some(Wakeup::Confirmed) if pause.due.is_none() && self.is_first() => {
-                self.stop_pausing(cx, &pause)
-            }
-            None if is_over && pause.wake_at == pause.ask_at => self.stop_pausing(cx, &pause),
+            Some(Wakeup::Confirmed) if !is_lost && self.is_first() => self.stop_pausing(cx, &pause),
+            None if is_over && pause.is_to_ask => self.stop_pausing(cx, &pause),
             None if !is_over => self.step(Step::Pausing(pause)),
             _ => self.pause(cx, pause),
         }
@@ -95,19 +82,18 @@ impl Acquire {
         if left.is_zero() {
             return self.stop_pausing(cx, &pause);
         }
-        let at = cx.now + left;
-        pause.due = pause.due.map(|due| due.min(at));
-        pause.planned = (pause.planned).map(|(hears, planned)| (hears, planned.min(at)));
+        let at = cx.now.after(left);
+        pause.planned = (pause.planned).map(|(rule, planned)| (rule, planned.min(at)));
         self.pause(cx, pause)
     }
 
     /// How long it is until it may ask again, so that its requests last.
-    pub(super) fn until_affordable(&self, cx: &Cx<'_>) -> Duration {
+    pub(super) fn until_affordable(&self, cx: &Cx<'_>) -> Nanos {
         let apart = self
             .wait
             .schedule
             .apart(self.wait.asked_at, self.tries_left());
-        (self.wait.asked_at + apart).since(cx.now)
+        cx.now.to(self.wait.asked_at.after(apart))
     }
 
     /// Asks, if it still may.
@@ -122,7 +108,7 @@ impl Acquire {
     }
 
     /// How long it is until the next request, if it `hears` or does not; `None` if none is to come.
-    fn until_next_ask(&mut self, cx: &Cx<'_>, hears: bool) -> Option<Duration> {
+    fn until_next_ask(&mut self, cx: &Cx<'_>, hears: bool) -> Option<Nanos> {
         let found = self.wait.found.as_ref()?;
         let left = self.tries_left();
         if left == 0 {
@@ -140,19 +126,19 @@ impl Acquire {
         if !self.wait.subscription.is_closed() || !may_listen {
             return None;
         }
-        let from = self.wait.subscription.possible_from()?;
+        let topology = &self.claim.topology;
+        let from = self.wait.subscription.possible_from(topology)?;
         let schedule = &mut self.wait.schedule;
         let at = *(self.wait.listen_at)
-            .get_or_insert_with(|| cx.now + schedule.pause_before_listening(cx.host()));
+            .get_or_insert_with(|| cx.now.after(schedule.pause_before_listening(cx.host())));
         let at = at.max(from);
         if at > cx.now {
             return Some(at);
         }
         self.wait.listen_at = None;
         self.requests += 1;
-        let left = self.wait.end.since(cx.now);
-        let limit = left.saturating_add(self.claim.topology.request_timeout);
-        self.wait.subscription.open(cx, limit);
+        let limit = cx.now.to(self.wait.end) + Nanos::of(topology.request_timeout);
+        (self.wait.subscription).open(cx, topology, limit.duration());
         None
     }
 }

@@ -9,6 +9,7 @@ use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Fault;
+use crate::nanos::Nanos;
 use crate::script::{self, Call, Reads, Waiter};
 
 /// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
@@ -52,6 +53,7 @@ impl Acquire {
             waits: false,
             wait: Wait::new(&claim, &options, channel),
             step: Step::New,
+            ask: None,
             claim,
             options,
             waiter,
@@ -63,13 +65,18 @@ impl Acquire {
         if !self.claim.is_own() {
             return Err(Why::Lost.about(self.claim.lock()));
         }
+        let reads = if self.inquires {
+            cx.reads()
+        } else {
+            Vec::new()
+        };
+        (self.claim.check_replicas())
+            .and_then(|()| script::check_reads(&reads))
+            .and_then(|()| check_kind(&self.claim.kind, &reads))
+            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         if !self.inquires {
             return Ok(());
         }
-        let reads = cx.reads();
-        script::check_reads(&reads)
-            .and_then(|()| check_kind(&self.claim.kind, &reads))
-            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.options, waiter, &reads);
         self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
@@ -82,12 +89,12 @@ impl Wait {
         let wait = options.wait.unwrap_or_default();
         let end = claim.since + wait;
         let tries = options.max_requests / claim.kind.requests_of_a_try();
-        let liveness = schedule::liveness(claim.ttl);
+        let liveness = Nanos::of(schedule::liveness(claim.ttl));
         Self {
             end,
-            schedule: Schedule::new(end, wait, liveness, tries),
+            schedule: Schedule::new(end, Nanos::of(wait), liveness, tries),
             backoff: None,
-            subscription: Subscription::new(claim.topology.clone(), channel),
+            subscription: Subscription::new(channel),
             connected_by: end,
             listen_at: None,
             place: None,

@@ -1,16 +1,16 @@
 //! Listens to the waiter's channel.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Cx, Input};
 use crate::bridge::{Bridge, Listening, Push};
 use crate::operation::Id;
 use crate::runtime::Instant;
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 
 /// A subscription, which can be opened again after it has ended.
 pub(super) struct Subscription {
-    topology: Topology,
     channel: Option<String>,
     state: State,
 }
@@ -19,6 +19,7 @@ enum State {
     Closed,
     Open {
         id: Id,
+        endpoint: Arc<Endpoint>,
         stream: Listening,
         /// The bridge has said that from now on no message is missed.
         is_confirmed: bool,
@@ -36,31 +37,29 @@ pub(super) enum Wakeup {
 
 impl Subscription {
     /// Sends nothing until [`Subscription::open`]. Without a channel there is nothing to listen to.
-    pub(super) const fn new(topology: Topology, channel: Option<String>) -> Self {
+    pub(super) const fn new(channel: Option<String>) -> Self {
         Self {
-            topology,
             channel,
             state: State::Closed,
         }
     }
 
     /// From when on it may listen: `None` without a channel, or a bridge that supports listening.
-    pub(super) fn possible_from(&self) -> Option<Instant> {
+    pub(super) fn possible_from(&self, topology: &Topology) -> Option<Instant> {
         self.channel.as_ref()?;
-        let endpoint = self.topology.push_endpoint()?;
-        Some(self.topology.endpoint(endpoint).listen_at())
+        Some(topology.push_endpoint()?.listen_at())
     }
 
     /// Sends one request. The stream ends with its driver. `limit` is for a driver that is
     /// forgotten.
-    pub(super) fn open(&mut self, cx: &mut Cx<'_>, limit: Duration) {
-        let (Some(channel), Some(endpoint)) = (&self.channel, self.topology.push_endpoint()) else {
+    pub(super) fn open(&mut self, cx: &mut Cx<'_>, topology: &Topology, limit: Duration) {
+        let (Some(channel), Some(endpoint)) = (&self.channel, topology.push_endpoint()) else {
             return;
         };
-        let bridge = &self.topology.endpoint(endpoint).bridge;
-        let (post, stream) = bridge.listen(channel, limit);
+        let (post, stream) = endpoint.bridge.listen(channel, limit);
         self.state = State::Open {
-            id: cx.listen(&self.topology, endpoint, post),
+            id: cx.listen(endpoint, post),
+            endpoint: endpoint.clone(),
             stream,
             is_confirmed: false,
         };
@@ -89,6 +88,7 @@ impl Subscription {
     pub(super) fn on(&mut self, now: Instant, input: &Input) -> Option<Wakeup> {
         let State::Open {
             id,
+            endpoint,
             stream,
             is_confirmed,
         } = &mut self.state
@@ -99,9 +99,7 @@ impl Subscription {
             Input::Received(of, piece) if of == id => {
                 let push = last_of(stream, piece)?;
                 *is_confirmed = true;
-                if let Some(endpoint) = self.topology.push_endpoint() {
-                    self.topology.endpoint(endpoint).pushed();
-                }
+                endpoint.pushed();
                 Some(match push {
                     Push::Listening => Wakeup::Confirmed,
                     Push::Message(message) => Wakeup::Message(message),
@@ -109,13 +107,8 @@ impl Subscription {
             }
             Input::Ended(of, ended) if of == id => {
                 // However the stream ends, the waiter goes on asking from time to time.
-                if let (true, Some(endpoint)) = (
-                    ended
-                        .as_ref()
-                        .is_ok_and(|status| Bridge::may_never_push(*status)),
-                    self.topology.push_endpoint(),
-                ) {
-                    self.topology.endpoint(endpoint).refused_to_push(now);
+                if matches!(ended, Ok(status) if Bridge::may_never_push(*status)) {
+                    endpoint.refused_to_push(now);
                 }
                 self.state = State::Closed;
                 Some(Wakeup::Closed)

@@ -1,10 +1,9 @@
 //! What an acquisition comes to.
 
-use std::time::Duration;
-
 use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
+use crate::nanos::Nanos;
 use crate::operation::{Claim, Cx, Hold, Terms};
 use crate::runtime::Instant;
 use crate::script::{Contended, shape};
@@ -63,7 +62,7 @@ pub(super) struct HeldBy {
     pub(super) contended: Contended,
     /// Read before the request left, and how long its answer took.
     pub(super) asked_at: Instant,
-    pub(super) round_trip: Duration,
+    pub(super) round_trip: Nanos,
 }
 
 /// What there is to have: the lock, or what was done under it.

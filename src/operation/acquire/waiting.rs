@@ -6,13 +6,14 @@ use std::time::Duration;
 use super::super::deadline;
 use super::subscription::Wakeup;
 use super::taken::{Attempted, Grant};
-use super::{Acquire, Cx, Pause, Place};
+use super::{Acquire, Cx, Pause, Place, Rule};
 use crate::error::Fault;
 use crate::event::EventKind;
+use crate::nanos::Nanos;
 use crate::script::{self, Handover, shape};
 
 /// A subscription that takes longer is still taken, but meanwhile the waiter polls.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
+const CONNECTED_WITHIN: Nanos = Nanos::ms(1_000);
 
 /// Behind so many nobody waits. Redis keeps each waiter, and is asked for each again and again.
 const MOST_AHEAD: u64 = 10_000;
@@ -92,22 +93,29 @@ impl Acquire {
                 return self.in_vain(cx, None);
             }
             self.begin_waiting(cx);
-            return self.pause(cx, Pause::new(None, cx.now));
+            return self.pause(cx, Pause::default());
         };
-        if fault.is_outcome_unknown() {
-            self.wait.unknown = Some(fault.clone());
-        }
-        let left = self.tries_left();
-        let pause = (self.wait.schedule).pause_after(cx.now, cx.host(), &fault, left);
+        let (left, asked) = (self.tries_left(), fault.retry_after());
+        let pause = (self.wait.schedule).pause_after(cx.now, cx.host(), asked, left);
         let Some(pause) = pause.filter(|_| may_wait) else {
             return self.in_vain(cx, Some(fault));
         };
         self.waits = true;
-        let error = &*fault;
-        self.claim
-            .observe(cx.host(), EventKind::Retried { error, pause });
-        self.wait.failed = Some(fault);
-        self.pause(cx, Pause::new(Some(cx.now + pause), cx.now))
+        let kind = EventKind::Retried {
+            error: &fault,
+            pause: pause.duration(),
+        };
+        self.claim.observe(cx.host(), kind);
+        // A refusal behind one of unknown outcome says nothing of that one.
+        match fault.is_outcome_unknown() {
+            true => (self.wait.unknown, self.wait.failed) = (Some(fault), None),
+            false => self.wait.failed = Some(fault),
+        }
+        let lost = Pause {
+            planned: Some((Rule::Lost, cx.now.after(pause))),
+            ..Pause::default()
+        };
+        self.pause(cx, lost)
     }
 
     /// Another holds the lock, and there is time and leave to wait for it: once.
@@ -122,8 +130,8 @@ impl Acquire {
         };
         self.claim.observe(cx.host(), kind);
         self.wait.has_begun = true;
-        self.wait.listen_at = self.wait.subscription.possible_from();
-        self.wait.connected_by = cx.now + CONNECTED_WITHIN;
+        self.wait.listen_at = (self.wait.subscription).possible_from(&self.claim.topology);
+        self.wait.connected_by = cx.now.after(CONNECTED_WITHIN);
     }
 
     pub(super) fn ask_now(&mut self, cx: &mut Cx<'_>) -> Outcome {
@@ -165,7 +173,7 @@ impl Acquire {
         let reckoned = deadline(found.asked_at, since_answer.saturating_add(ttl));
         let until = reckoned.min(deadline(cx.now, ttl));
         // A lease that is half over is worth a request, which gives it the full ttl.
-        if !self.accepts_handover || until.since(cx.now) < ttl / 2 {
+        if !self.accepts_handover || cx.now.to(until) < self.ttl() / 2 {
             return Some(Meaning::Ours);
         }
         Some(Meaning::Granted(Grant {
@@ -179,16 +187,14 @@ impl Acquire {
     /// with the one before.
     pub(super) fn in_vain(&mut self, cx: &Cx<'_>, failed: Option<Fault>) -> Outcome {
         let failed = failed.or_else(|| self.wait.failed.take());
-        let fault = match (failed, &self.wait.found) {
-            (Some(fault), _) => match self.wait.unknown.take() {
-                Some(unknown) => fault.behind(unknown),
-                None => fault,
-            },
-            (None, Some(found)) => {
+        let fault = match (failed, self.wait.unknown.take(), self.wait.found.take()) {
+            (Some(fault), Some(unknown), _) => fault.behind(unknown),
+            (Some(fault), None, _) | (None, Some(fault), _) => fault,
+            (None, None, Some(found)) => {
                 let estimate = self.wait.schedule.estimate(&found.contended, cx.now);
-                self.held(cx.now, found.contended.clone(), estimate)
+                self.held(cx.now, found.contended, estimate)
             }
-            (None, None) => shape(),
+            (None, None, None) => shape(),
         };
         Some(Attempted::Failed(fault))
     }

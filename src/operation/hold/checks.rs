@@ -60,8 +60,8 @@ impl Hold {
         match state.deadline() {
             Some(deadline) if deadline <= cx.now => {
                 // Of an earlier one that nobody knows the outcome of, this says nothing.
-                if let Some(unknown) = state.unsettled() {
-                    return Err(unknown.clone());
+                if let Some(unknown) = state.unsettled().and_then(Fault::again) {
+                    return Err(unknown);
                 }
                 drop(state);
                 Err(self.expire(cx))

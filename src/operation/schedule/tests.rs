@@ -2,21 +2,21 @@ use super::super::backoff::Loaded;
 use super::*;
 
 const HIGH: Loaded = Loaded(0xff);
-const START: Instant = Instant::from_origin(Duration::ZERO);
+const START: Instant = Instant::ORIGIN;
 
-const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
+const fn ms(ms: u64) -> Nanos {
+    Nanos::ms(ms)
 }
 
 /// At the origin of time, with `wait` left and nobody ahead.
-fn wait(wait: Duration) -> Schedule {
-    let end = Instant::from_origin(wait);
+fn wait(wait: Nanos) -> Schedule {
+    let end = START.after(wait);
     Schedule::new(end, wait, ms(9_000), 40)
 }
 
-fn found(remaining: Option<Duration>, ahead: u64) -> Contended {
+fn found(remaining: Option<Nanos>, ahead: u64) -> Contended {
     Contended {
-        remaining,
+        remaining: remaining.map(Nanos::duration),
         ahead,
         redis_us: 1,
         label: None,
@@ -35,7 +35,7 @@ const ENDLESS: Contended = Contended {
     at: None,
     kept: None,
 };
-const FIVE: Duration = Duration::from_secs(5);
+const FIVE: Nanos = Nanos::ms(5_000);
 
 #[test]
 fn polls_grow_apart_up_to_half_a_second() {
@@ -45,7 +45,7 @@ fn polls_grow_apart_up_to_half_a_second() {
             let pause = polled
                 .pause(START, &HIGH, &ENDLESS, ms(1), false, 40)
                 .unwrap();
-            pause.as_millis()
+            pause.duration().as_millis()
         })
         .collect();
     assert_eq!(pauses, [30, 90, 270, 500, 500, 500]);
@@ -58,9 +58,9 @@ fn polls_grow_apart_up_to_half_a_second() {
 fn a_poller_that_is_first_asks_soon_again_once_the_lock_may_be_kept_for_it() {
     let mut polled = wait(FIVE);
     let mut at = |now_ms, ahead| {
-        let now = START + ms(now_ms);
+        let now = START.after(ms(now_ms));
         let pause = polled.pause(now, &HIGH, &found(None, ahead), ms(1), false, 40);
-        pause.unwrap().as_millis()
+        pause.unwrap().duration().as_millis()
     };
     let pauses = [(0, 1), (30, 1), (120, 1), (2_100, 0)].map(|(now, ahead)| at(now, ahead));
     assert_eq!(pauses, [30, 90, 270, 500]);
@@ -73,7 +73,7 @@ fn a_poller_that_is_first_asks_soon_again_once_the_lock_may_be_kept_for_it() {
 
 #[test]
 fn requests_last_for_a_long_wait() {
-    let minute = Duration::from_secs(60);
+    let minute = ms(60_000);
     let mut polled = wait(minute);
     let longest = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
     assert_eq!(longest.max(), Some(ms(3_000)));
@@ -81,15 +81,15 @@ fn requests_last_for_a_long_wait() {
 
 #[test]
 fn a_waiter_counts_as_alive_for_its_ttl_but_1_to_10_s() {
-    assert_eq!(liveness(ms(500)), ms(1_000));
-    assert_eq!(liveness(ms(4_000)), ms(4_000));
-    assert_eq!(liveness(Duration::MAX), ms(10_000));
+    assert_eq!(liveness(ms(500).duration()), ms(1_000).duration());
+    assert_eq!(liveness(ms(4_000).duration()), ms(4_000).duration());
+    assert_eq!(liveness(Duration::MAX), ms(10_000).duration());
 }
 
 #[test]
 fn a_waiter_whose_requests_must_last_asks_seldom_but_keeps_its_place_while_it_can() {
     let pause = |wait_s: u64, requests_left| {
-        let mut listening = wait(Duration::from_secs(wait_s));
+        let mut listening = wait(ms(wait_s * 1_000));
         listening.pause(START, &HIGH, &ENDLESS, ms(1), true, requests_left)
     };
     assert_eq!(pause(200, 40), Some(ms(5_000)));
@@ -98,21 +98,21 @@ fn a_waiter_whose_requests_must_last_asks_seldom_but_keeps_its_place_while_it_ca
     assert_eq!(pause(900, 20), Some(ms(45_000)));
     assert_eq!(pause(3_600, 20), Some(ms(60_000)));
     // The same when the holder's time is up.
-    let mut listening = wait(Duration::from_secs(900));
+    let mut listening = wait(ms(900_000));
     let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 20);
     assert_eq!(pause, Some(ms(45_000)));
     // The same for a waiter that does not listen.
-    let mut polled = wait(Duration::from_secs(3_600));
+    let mut polled = wait(ms(3_600_000));
     let pauses = (0..9).filter_map(|_| polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40));
     assert_eq!(pauses.max(), Some(ms(6_750)));
 }
 
 #[test]
 fn no_wait_is_too_long_and_no_request_one_too_many() {
-    for forever in [Duration::MAX, ms(9_000_000_000_000_000)] {
+    for forever in [Nanos::MAX, ms(9_000_000_000_000_000)] {
         for (requests, hears) in [(0, true), (1, false), (u32::MAX, true), (u32::MAX, false)] {
-            let end = START + forever;
-            let mut waited = Schedule::new(end, forever, liveness(forever), requests);
+            let end = START.after(forever);
+            let mut waited = Schedule::new(end, forever, ms(10_000), requests);
             for left in [requests, 1, 0] {
                 for remaining in [None, Some(ms(1)), Some(forever)] {
                     let found = found(remaining, u64::MAX);
@@ -124,18 +124,17 @@ fn no_wait_is_too_long_and_no_request_one_too_many() {
             }
         }
     }
-    let lost = Error::timed_out(ms(1));
-    let mut backoff = Backoff::new(u32::MAX, Duration::MAX);
+    let mut backoff = Backoff::new(u32::MAX, Nanos::MAX);
     for _ in 0..200 {
-        let pause = backoff.pause(&HIGH, &lost);
+        let pause = backoff.pause(&HIGH, None);
         assert!(pause.is_some_and(|pause| pause <= ms(1_000)));
     }
 }
 
 #[test]
 fn whatever_is_drawn_requests_last_for_the_whole_wait() {
-    let minute = Duration::from_secs(60);
-    let end = Instant::from_origin(minute);
+    let minute = ms(60_000);
+    let end = START.after(minute);
     for draw in [0, 0x20, 0x80, 0xff] {
         let mut now = START;
         let mut polled = wait(minute);
@@ -148,7 +147,7 @@ fn whatever_is_drawn_requests_last_for_the_whole_wait() {
             false,
             left.next().unwrap_or(0),
         ) {
-            now = now + pause;
+            now = now.after(pause);
         }
         assert_eq!(now, end, "{draw}");
     }
@@ -185,7 +184,7 @@ fn a_holder_that_renews_a_short_lease_is_asked_after_less_and_less_often() {
     let pauses: Vec<_> = (0..5)
         .map(|_| {
             let pause = listening.pause(START, &HIGH, &found(Some(ms(4)), 0), ms(1), true, 40);
-            pause.unwrap().as_millis()
+            pause.unwrap().duration().as_millis()
         })
         .collect();
     assert_eq!(pauses, [5, 20, 40, 80, 160]);
@@ -199,17 +198,17 @@ fn the_last_pause_goes_on_to_the_very_end() {
     // The answer would come after the end.
     assert_eq!(pause(ms(109)), Some(ms(109)));
     assert_eq!(pause(ms(1)), Some(ms(1)));
-    assert_eq!(pause(Duration::ZERO), None);
+    assert_eq!(pause(Nanos::ZERO), None);
 }
 
 #[test]
 fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
-    let lost = Error::timed_out(ms(1));
     let mut waiting = wait(FIVE);
     let pauses = (0..7).map(|_| {
         waiting
-            .pause_after(START, &HIGH, &lost, 40)
+            .pause_after(START, &HIGH, None, 40)
             .unwrap()
+            .duration()
             .as_millis()
     });
     assert_eq!(
@@ -218,27 +217,20 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
     );
     // An answer shows that the bridge is back.
     let _ = waiting.pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
-    assert_eq!(waiting.pause_after(START, &HIGH, &lost, 40), Some(ms(50)));
-    assert_eq!(waiting.pause_after(START, &HIGH, &lost, 0), None);
-    let after = |left, error| wait(left).pause_after(START, &HIGH, error, 40);
-    assert_eq!(after(ms(7), &lost), Some(ms(7)));
-    assert_eq!(after(Duration::ZERO, &lost), None);
-    let away = Error::Unavailable {
-        lock: None,
-        message: String::new(),
-        retry_after: Some(ms(2_000)),
-        may_have_run: false,
-        can_repeat: false,
-        reason: None,
-    };
-    assert_eq!(after(ms(2_000), &away), Some(ms(2_000)));
-    assert_eq!(after(ms(1_999), &away), None);
+    assert_eq!(waiting.pause_after(START, &HIGH, None, 40), Some(ms(50)));
+    assert_eq!(waiting.pause_after(START, &HIGH, None, 0), None);
+    let after = |left, asked| wait(left).pause_after(START, &HIGH, asked, 40);
+    assert_eq!(after(ms(7), None), Some(ms(7)));
+    assert_eq!(after(Nanos::ZERO, None), None);
+    let away = Some(Duration::from_secs(2));
+    assert_eq!(after(ms(2_000), away), Some(ms(2_000)));
+    assert_eq!(after(ms(1_999), away), None);
 }
 
 #[test]
 fn a_waiter_that_may_not_listen_tries_again_more_and_more_seldom() {
     let mut waiting = wait(FIVE);
-    let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).as_millis());
+    let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).duration().as_millis());
     assert_eq!(
         pauses.collect::<Vec<_>>(),
         [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
@@ -250,7 +242,7 @@ fn a_waiter_that_may_not_listen_tries_again_more_and_more_seldom() {
 #[test]
 fn a_waiter_without_requests_listens_for_as_long_as_it_counts_as_alive() {
     let at = |ms| Instant::from_origin(Duration::from_millis(ms));
-    let waiting = wait(Duration::from_secs(60));
+    let waiting = wait(ms(60_000));
     assert_eq!(waiting.rest(at(3_000), at(2_000)), Some(ms(8_000)));
     assert_eq!(waiting.rest(at(55_000), at(54_000)), Some(ms(5_000)));
     assert_eq!(waiting.rest(at(11_000), at(2_000)), None);
@@ -259,7 +251,7 @@ fn a_waiter_without_requests_listens_for_as_long_as_it_counts_as_alive() {
 
 /// What a waiter reckons that first found `first` ahead and 9 s left, and a second later `last`
 /// ahead and so much left.
-fn estimate(first: u64, last: u64, left: u64) -> Option<Duration> {
+fn estimate(first: u64, last: u64, left: u64) -> Option<Nanos> {
     let mut waited = wait(FIVE);
     let joined = found(Some(ms(9_000)), first);
     let _ = waited.pause(START, &HIGH, &joined, ms(1), true, 40);
@@ -267,7 +259,8 @@ fn estimate(first: u64, last: u64, left: u64) -> Option<Duration> {
         redis_us: joined.redis_us + 1_000_000,
         ..found(Some(ms(left)), last)
     };
-    waited.estimate(&now, Instant::from_origin(ms(1_000)))
+    let estimate = waited.estimate(&now, START.after(ms(1_000)));
+    estimate.map(Nanos::of)
 }
 
 #[test]

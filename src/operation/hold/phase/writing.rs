@@ -102,11 +102,13 @@ impl State {
     /// The outcome of a write is unknown.
     fn leave_open(&mut self, aim: Aim, why: &Fault, begun_at: Instant) {
         if aim.has_commands {
-            self.doubt = Some(why.clone());
+            self.doubt = why.again();
         }
         if aim.is_last {
             self.unsettled_since.get_or_insert(begun_at);
-            self.leave_ending(Phase::Unsettled(why.clone()));
+            if let Some(why) = why.again() {
+                self.leave_ending(Phase::Unsettled(why));
+            }
         }
     }
 
@@ -127,8 +129,8 @@ impl State {
     pub(in crate::operation::hold) fn unknown(&self, now: Instant) -> Option<Fault> {
         match (&self.phase, self.writing) {
             (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at)).into()),
-            (Phase::Unsettled(error), None) => Some(error.clone()),
-            _ => self.doubt.clone(),
+            (Phase::Unsettled(error), None) => error.again(),
+            _ => self.doubt.as_ref()?.again(),
         }
     }
 }
