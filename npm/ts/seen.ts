@@ -25,7 +25,7 @@ interface Last {
   redis: number;
   at: number;
   readonly found: Map<string, Reply | undefined>;
-  asked: ReadonlySet<string>;
+  readonly asked: ReadonlySet<string>;
   endedAt: number;
   /** The last guesses were wrong, though what the reads found was known. */
   isInVain: boolean;
@@ -100,9 +100,10 @@ export class Seen {
   learn(name: string, redis: number, reads: Reads, found: readonly Reply[]): void {
     const last = this.#names.get(name);
     if (!last) return;
-    [last.redis, last.at, last.asked] = [redis, performance.now(), asked(reads)];
+    [last.redis, last.at] = [redis, performance.now()];
     for (const [at, read] of reads.commands.entries()) {
-      if (last.found.has(text(read))) last.found.set(text(read), found[at]);
+      if (!isExact(found[at])) last.found.delete(text(read));
+      else if (last.found.has(text(read))) last.found.set(text(read), found[at]);
     }
   }
 

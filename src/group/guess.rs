@@ -160,6 +160,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     let writes = [&decided.writes[..], &common].concat();
     if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
         turn.retreat();
+        items.iter().for_each(|item| item.reopen());
         return Guess::NeedsLock(0);
     }
     // If this does not end, the next driver gives the lock back.

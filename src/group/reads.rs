@@ -1,18 +1,19 @@
 //! What the items of a turn read, in one request.
 
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
 use crate::error::Error;
+use crate::locked::locked;
 use crate::resp;
 
 /// An item, with what decides who answers it.
 pub(super) struct Pending<I> {
     pub(super) item: I,
     pub(super) reads: Vec<Command>,
-    /// What a look found.
-    looked: OnceLock<Vec<Reply>>,
+    /// What a look found, or a guess that was wrong.
+    looked: Mutex<Vec<Reply>>,
     fate: AtomicU8,
 }
 
@@ -26,14 +27,14 @@ impl<I> Pending<I> {
         Self {
             item,
             reads,
-            looked: OnceLock::new(),
+            looked: Mutex::new(Vec::new()),
             fate: AtomicU8::new(OPEN),
         }
     }
 
-    /// A look found this, and did not answer it.
+    /// A look found this, and did not answer it; or a guess found it, and was wrong.
     pub(super) fn look(&self, found: Vec<Reply>) {
-        let _ = self.looked.set(found);
+        *locked(&self.looked) = found;
     }
 
     /// Its turn has the lock, and is to decide it. Returns whether it may: not once a look has
@@ -76,7 +77,8 @@ impl Reads {
     pub(super) fn of<'a, I: 'a>(items: impl Iterator<Item = &'a Pending<I>>) -> Self {
         let mut all = Self::default();
         for item in items {
-            let looked = |at| item.looked.get()?.get(at).cloned();
+            let looked = locked(&item.looked);
+            let looked = |at: usize| looked.get(at).cloned();
             let places = item.reads.iter().enumerate();
             let places = places.map(|(at, read)| all.place(at, read, || looked(at)));
             let places = places.collect();

@@ -170,10 +170,14 @@ impl Seen {
         found: &[Reply],
     ) {
         self.change(name, |last| {
-            (last.redis_us, last.at, last.asked) = (redis_us, at, asked(reads));
+            (last.redis_us, last.at) = (redis_us, at);
             for (read, reply) in reads.commands.iter().zip(found) {
-                if let Some(known) = last.found.get_mut(read) {
-                    known.clone_from(reply);
+                match reply {
+                    Reply::Error(_) => drop(last.found.remove(read)),
+                    reply => {
+                        let known = last.found.get_mut(read);
+                        known.into_iter().for_each(|known| known.clone_from(reply));
+                    }
                 }
             }
         });

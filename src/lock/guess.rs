@@ -41,6 +41,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub(crate) fn guessing(&self, claim: Claim, guess: &Guess<'_>) -> Option<RunGuess> {
         let call = Call::turn(claim.subject(), claim.ttl, guess)?;
         let limit = self.max_requests.saturating_sub(KEPT);
-        Some(RunGuess::new(claim, call, limit))
+        Some(RunGuess::new(claim, call, guess, limit))
     }
 }

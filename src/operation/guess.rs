@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit};
 use crate::command::Reply;
 use crate::error::Error;
-use crate::script::{Answer, Call, shape};
+use crate::script::{Answer, Call, Guess, shape};
 
 /// What it comes to.
 pub(crate) enum RunOrLock {
@@ -28,13 +28,33 @@ pub(crate) enum RunOrLock {
 pub(crate) struct RunGuess {
     claim: Claim,
     ask: Ask,
+    takes: bool,
+    until_us: u64,
 }
 
 impl RunGuess {
-    pub(crate) fn new(claim: Claim, call: Call, max_requests: u32) -> Self {
+    pub(crate) fn new(claim: Claim, call: Call, guess: &Guess<'_>, max_requests: u32) -> Self {
         let limit = TimeLimit::TIMEOUT.requests(max_requests);
         let ask = claim.ask(Arc::new(call), limit);
-        Self { claim, ask }
+        Self {
+            claim,
+            ask,
+            takes: guess.takes,
+            until_us: guess.until_us,
+        }
+    }
+
+    /// A request before this one got lost, and may have run the commands: its receipt may be gone
+    /// at this time of Redis's.
+    ///
+    /// # Errors
+    /// Then the outcome is unknown.
+    fn check_time(&self, asked: u32, redis_us: u64) -> Result<(), Error> {
+        if asked < 2 || redis_us < self.until_us {
+            return Ok(());
+        }
+        let what = "the request was repeated so late that Redis may have forgotten whether it ran";
+        Err(Error::unavailable(what.into(), true).of_lock(Some(self.claim.name.shown())))
     }
 
     fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Error> {
@@ -43,7 +63,8 @@ impl RunGuess {
                 let replies = self.claim.quoted(replies);
                 return Ok(RunOrLock::Ran { fence, replies });
             }
-            Answer::Missed { redis_us, replies } => {
+            Answer::Missed { redis_us, replies } if !self.takes => {
+                self.check_time(asked.requests, redis_us)?;
                 return Ok(RunOrLock::Missed {
                     redis_us,
                     replies: self.claim.quoted(replies),
@@ -51,6 +72,7 @@ impl RunGuess {
                 });
             }
             Answer::NotDone => return Ok(RunOrLock::Held(asked.requests)),
+            // A fence may be ahead of Redis's time, so it tells nothing of that.
             Answer::Granted { fence, replies } => (fence, replies),
             _ => return Err(shape().into()),
         };

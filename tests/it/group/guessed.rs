@@ -608,6 +608,43 @@ fn a_bridge_that_leaves_replies_out_makes_the_outcome_unknown() {
     });
 }
 
+/// What an order comes to whose first request gets lost, and whose guess was wrong at this time.
+async fn repeated(at_us: u64, wrong: usize) -> Result<Option<i64>, Error> {
+    let sent = Rc::new(Cell::new(0));
+    let url = serve(move |asked| {
+        sent.set(sent.get() + 1);
+        let (nonce, found) = (asked.nonce(), r"$2\r\n99\r\n$-1\r\n");
+        let said = match sent.get() {
+            1 => Some(format!(r#"[1,"{nonce}","1700000000000000","{found}"]"#)),
+            2 => Some(format!(r#"[1,"{nonce}","+OK\r\n:1\r\n:1\r\n{found}"]"#)),
+            3 => None,
+            sent if sent < 4 + wrong => Some(format!(r#"[3,"{nonce}","{at_us}","{found}"]"#)),
+            _ => Some(format!(
+                r#"[2,"{nonce}","1700000000000001","+OK\r\n:1\r\n:1\r\n{found}"]"#
+            )),
+        };
+        async move { said.map(|said| json(200, &format!(r#"{{"result":{said}}}"#))) }
+    });
+    let lock = client(&url.await, "token").max_attempts(2).lock("a");
+    let sale = GroupCommit::new(Stock);
+    sale.submit(&lock, 0).await.unwrap();
+    sale.submit(&lock, 1).await
+}
+
+/// By then Redis may have forgotten that the first copy ran: its clock may have been set.
+#[test]
+fn a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown() {
+    run(async {
+        const BEGUN: u64 = 1_700_000_000_000_000;
+        assert_eq!(repeated(BEGUN + 5_000_000, 1).await, Ok(Some(98)));
+        let error = repeated(BEGUN + 30_000_000, 1).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+        // A guess that takes the lock is not told that it was wrong.
+        let error = repeated(BEGUN + 5_000_000, 2).await.unwrap_err();
+        assert_eq!(error.code(), "unexpected_reply");
+    });
+}
+
 /// Reads much, and writes much.
 struct Wide;
 
