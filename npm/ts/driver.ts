@@ -8,7 +8,7 @@ import type { GoingOn } from "./going-on.js";
 import type { Instance } from "./instance.js";
 import { withCause, withThrown } from "./make-error.js";
 import { type Came, type RawLease, type Thing, Told } from "./raw.js";
-import { Lines, reply, type Said } from "./words.js";
+import { LineReader, reply, type Said } from "./words.js";
 
 /** What a client's operations are driven with. */
 export interface Host {
@@ -95,13 +95,13 @@ export class Driver {
 
   /** What the module wishes for, as `src/web/steps.rs` writes it. */
   #read(said: string): Array<() => void> {
-    const lines = new Lines(said);
+    const lines = new LineReader(said);
     const wishes = [];
     while (!lines.isOver) wishes.push(this.#wish(lines));
     return wishes;
   }
 
-  #wish(lines: Lines): () => void {
+  #wish(lines: LineReader): () => void {
     const line = lines.next().split(" ");
     const id = Number(line[1]);
     switch (line[0]) {
@@ -236,7 +236,7 @@ interface Mail {
   readonly timeout: number;
 }
 
-function mailOf(line: readonly string[], lines: Lines): Mail {
+function mailOf(line: readonly string[], lines: LineReader): Mail {
   const [timeout, limit] = [Math.min(Number(line[2]), LONGEST_TIMER), Number(line[3])];
   return { url: lines.next(), headers: headersOf(lines.next()), body: lines.next(), limit, timeout };
 }

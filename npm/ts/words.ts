@@ -20,7 +20,7 @@ function line(value: Value): string {
 }
 
 /** What the module says, line by line. A body among them is long, so nothing is read twice. */
-export class Lines {
+export class LineReader {
   readonly #text: string;
   #at = 0;
 
