@@ -63,9 +63,9 @@ pub(super) enum Guess<S: Section, T: Transport, R: Runtime> {
 /// A request that is later than this runs no writes. Its receipt lives for longer.
 const LATEST: Duration = Duration::from_secs(20);
 
-/// How often a turn asks though another has the lock. If the holder has such turns, too, the lock is
-/// free when the second request arrives. Who holds it for longer, or waits for it, is waited for in
-/// the queue.
+/// How often a turn asks though another has the lock. If the holder has such turns, too, the lock
+/// is free when the second request arrives. Who holds it for longer, or waits for it, is waited for
+/// in the queue.
 const HELD: u32 = 2;
 
 /// Guesses, if the section and the lock have such turns.

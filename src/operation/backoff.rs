@@ -30,9 +30,9 @@ impl Backoff {
         self.patience = Nanos::MAX;
     }
 
-    /// How long to pause after a failure, or `None` to give up. The pause is random, up to a ceiling
-    /// that doubles up to a second, so that clients that failed together do not come back together.
-    /// It is no shorter than the bridge `asked` for. If that is too long, there is none.
+    /// How long to pause after a failure, or `None` to give up. The pause is random, up to a
+    /// ceiling that doubles up to a second, so that clients that failed together do not come back
+    /// together. It is no shorter than the bridge `asked` for. If that is too long, there is none.
     pub(crate) fn pause(
         &mut self,
         random: &dyn Surroundings,

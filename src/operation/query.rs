@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::error::Fault;
+use crate::error::{BadResponse, Error, Fault};
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
 use crate::token::Session;
 use crate::topology::Topology;
+use crate::transport::TransportError;
 
 /// What is asked, of whom, and for which session.
 #[derive(Clone)]
@@ -39,4 +40,20 @@ pub(crate) struct Completed {
     pub(crate) earlier_may_run: bool,
     /// How often it was sent.
     pub(crate) requests: u32,
+}
+
+/// What it means for the script that no response came within `timeout`.
+pub(super) fn unanswered(error: TransportError, timeout: Nanos) -> Error {
+    match error {
+        TransportError::NotSent(message) => Error::unavailable(message, false),
+        TransportError::NoResponse(message) => Error::unavailable(message, true),
+        TransportError::TimedOut => Error::timed_out(timeout.duration()),
+        TransportError::TooLarge => Error::bad(BadResponse::TooLarge),
+        why @ TransportError::Interrupted(_) => Error::BadResponse {
+            lock: None,
+            kind: BadResponse::Truncated,
+            source: Some(why),
+            can_repeat: false,
+        },
+    }
 }

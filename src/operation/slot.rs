@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::backoff::Backoff;
-use super::query::{Completed, Query};
+use super::query::{Completed, Query, unanswered};
 use super::{Cx, Id, Input, TimeLimit, deadline};
 use crate::bridge::Bridge;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error, Fault};
+use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
@@ -240,8 +240,8 @@ impl Slot {
         None
     }
 
-    /// How long to pause before it is sent again, no shorter than the bridge `asked` for; `None` not
-    /// to send it again.
+    /// How long to pause before it is sent again, no shorter than the bridge `asked` for; `None`
+    /// not to send it again.
     fn pause(&mut self, query: &Query, cx: &Cx<'_>, asked: Option<Duration>) -> Option<Nanos> {
         // The caller has a deadline, and only a repeat can tell the outcome of its write. A wait
         // for the lock has pauses of its own.
@@ -293,20 +293,4 @@ impl Slot {
 fn out_of_time() -> Error {
     let what = "Redis did not know the script, and its text could not be sent in time";
     Error::unavailable(what.into(), false)
-}
-
-/// What it means for the script that no response came within `timeout`.
-fn unanswered(error: TransportError, timeout: Nanos) -> Error {
-    match error {
-        TransportError::NotSent(message) => Error::unavailable(message, false),
-        TransportError::NoResponse(message) => Error::unavailable(message, true),
-        TransportError::TimedOut => Error::timed_out(timeout.duration()),
-        TransportError::TooLarge => Error::bad(BadResponse::TooLarge),
-        why @ TransportError::Interrupted(_) => Error::BadResponse {
-            lock: None,
-            kind: BadResponse::Truncated,
-            source: Some(why),
-            can_repeat: false,
-        },
-    }
 }
