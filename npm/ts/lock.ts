@@ -92,9 +92,9 @@ export interface Guess {
 }
 
 /**
- * @internal What becomes of it: it ran, under the fence `at`; the reads found something else, and it
- * has the lock; or it did not run, after so many requests. Then the reads found that `at` this time
- * of Redis's, or another has the lock, or waits for it.
+ * @internal What becomes of it: it ran, under the fence `at`; the reads found something else, and
+ * it has the lock; or it did not run, after so many requests. Then the reads found that `at` this
+ * time of Redis's, or another has the lock, or waits for it.
  */
 export type Guessed =
   | { readonly at: number; readonly replies: Reply[] }

@@ -67,7 +67,7 @@ export interface Holder {
 
 export type RawEvent = { readonly type: string; readonly lock: string; readonly error?: Failure };
 
-/** Something that the module holds. npm/src/lib.rs has what it can be asked, in words (`words.ts`). */
+/** Something that the module holds. npm/src/lib.rs has what it can be asked, in words. */
 export interface Thing {
   make(words: string): Thing | undefined;
   makeWith(other: Thing, words: string, reads?: () => string): Thing;
