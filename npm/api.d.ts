@@ -303,16 +303,18 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
 	readonly maxBytes?: number | undefined;
 	readonly ttl?: number | undefined;
 	readonly wait?: number | undefined;
+	readonly ifUnavailable?: "fail" | "run" | undefined;
 }
 export interface OnceOutcome<T> {
 	readonly value: T;
 	readonly replayed: boolean;
+	readonly notKept?: UnavailableError | TimedOutError;
 }
-export declare class Once {
+export declare class Once<L extends Lease | undefined = Lease> {
 	#private;
 	readonly key: string;
 	private constructor();
-	run<T>(work: (lease: Lease) => T | PromiseLike<T>, options?: CallOptions): Promise<OnceOutcome<T>>;
+	run<T>(work: (lease: L) => T | PromiseLike<T>, options?: CallOptions): Promise<OnceOutcome<T>>;
 	forget(options?: CallOptions): Promise<boolean>;
 }
 export declare class ReadWrite {
@@ -342,7 +344,12 @@ export declare class Client {
 	semaphore(name: string, permits: number, options?: SemaphoreOptions): Lock;
 	readWrite(name: string): ReadWrite;
 	lockAll(names: readonly string[], options?: LockAllOptions): Lock;
-	once(key: string, options?: OnceOptions): Once;
+	once(key: string, options: OnceOptions & {
+		readonly ifUnavailable: "run";
+	}): Once<Lease | undefined>;
+	once(key: string, options?: OnceOptions & {
+		readonly ifUnavailable?: "fail" | undefined;
+	}): Once;
 	throttle(name: string, window: number): Throttle;
 	debounce(name: string, wait: number, options?: DebounceOptions): Debounce;
 	read(reads: readonly Command[], options?: ReadOptions): Promise<Reply[]>;
@@ -374,9 +381,12 @@ export declare class GroupCommit<Item, Answer, State = undefined> {
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | PromiseLike<Response>;
 export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOptions, "fingerprint" | "signal"> {
 	readonly client: Client | ((request: Request, ...rest: Rest) => Client);
-	readonly key: (request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>;
+	readonly key?: ((request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>) | undefined;
+	readonly scope?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
+	readonly required?: boolean | undefined;
 	readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
-	readonly onNotKept?: ((error: ResultError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
+	readonly keepIf?: ((response: Response, request: Request, ...rest: Rest) => boolean | PromiseLike<boolean>) | undefined;
+	readonly onNotKept?: ((error: ResultError | UnavailableError | TimedOutError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
 }
 export declare function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response>;
 

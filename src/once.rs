@@ -2,20 +2,15 @@
 
 mod forget;
 mod outcome;
+mod run;
 
 use std::fmt;
-use std::pin::pin;
 use std::time::Duration;
 
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
-use serde::{Serialize, de::DeserializeOwned};
-
 use crate::command::Command;
-use crate::drive::drive;
 use crate::error::{Error, Fault};
-use crate::lease::Lease;
 use crate::lock::Lock;
-use crate::operation::{AcquireOnce, Taken};
+use crate::operation::AcquireOnce;
 use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
@@ -163,92 +158,6 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
         self.lock.check()
-    }
-
-    /// Does `work`, unless it was done before, and returns its result. The result is kept as JSON.
-    /// While the work runs, the lease is renewed, and the work may be stopped, as by [`Lock::run`].
-    ///
-    /// # Errors
-    /// Before the work begins:
-    ///
-    /// - [`Error::FingerprintMismatch`];
-    /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait_timeout);
-    /// - [`Error::ResultUnreadable`] if the kept result is no `V`.
-    ///
-    /// Those of the work: nothing is kept then. Those of [`Lock::run`].
-    ///
-    /// After the work was done, with nothing kept:
-    ///
-    /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as
-    ///   JSON: the next call does the work again. No error has the result, since errors are
-    ///   logged. A work that needs it all the same leaves it in a variable of the caller's;
-    /// - [`Error::Released`] if the work itself released the lease;
-    /// - those of [`Lease::commit`], which stores the result. If the outcome is
-    ///   [unknown](Error::is_outcome_unknown), the result may be kept: call again.
-    ///
-    /// # Cancel safety
-    /// Dropping the future drops the work, and releases the lock in the background. If the result
-    /// was just being stored, it may be stored or not.
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
-    pub async fn run<V, E>(
-        &self,
-        work: impl AsyncFnOnce(&Lease<T, R>) -> Result<V, E>,
-    ) -> Result<OnceOutcome<V>, E>
-    where
-        V: Serialize + DeserializeOwned,
-        E: From<Error>,
-    {
-        let unreadable =
-            |what| move |error: serde_json::Error| Error::unreadable(self.lock.key(), what, &error);
-        let not_kept =
-            unreadable("the work was done, but it cannot be written as JSON, so it is not kept");
-        let other_type = unreadable("what is kept is not of the type that this call asks for");
-        let read = |text: String| {
-            // The npm package's work may return nothing. It then passes an empty text.
-            let json = if text.is_empty() { "null" } else { &text };
-            serde_json::from_str(json).map_err(other_type)
-        };
-        let write = |value: &V| serde_json::to_string(value).map_err(not_kept);
-        self.perform(work, write, read).await
-    }
-
-    /// As `run`, with a text as the result, which is kept as it is.
-    ///
-    /// # Errors
-    /// As `run`.
-    ///
-    /// # Cancel safety
-    /// As `run`.
-    pub async fn run_text<E: From<Error>>(
-        &self,
-        work: impl AsyncFnOnce(&Lease<T, R>) -> Result<String, E>,
-    ) -> Result<OnceOutcome<String>, E> {
-        self.perform(work, |text| Ok(text.clone()), Ok).await
-    }
-
-    async fn perform<V, E: From<Error>>(
-        &self,
-        work: impl AsyncFnOnce(&Lease<T, R>) -> Result<V, E>,
-        write: impl FnOnce(&V) -> Result<String, Error>,
-        read: impl FnOnce(String) -> Result<V, Error>,
-    ) -> Result<OnceOutcome<V>, E> {
-        let begun = pin!(drive(self.lock.host(), self.beginning()?));
-        let granted = match self.lock.unless_gone(begun).await? {
-            Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
-            Taken::Lock(granted) => granted,
-        };
-        // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
-        let _goes_on = self.lock.host().going_on.begin();
-        let (lease, _) = self.lock.clone().for_others().granted(granted);
-        // Boxed, since the work may itself call another `Once`.
-        let executing = Box::pin(async {
-            let value = work(&lease).await?;
-            let store = self.storing(&write(&value)?)?;
-            lease.commit(&[store]).await?;
-            Ok::<V, E>(value)
-        });
-        let value = lease.run(self.lock.max_hold, executing).await?;
-        Ok(OnceOutcome::Executed(value))
     }
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.

@@ -1,6 +1,6 @@
 // The promises of work that is executed once. They are those of tests/it/once.rs, with the same
 // names.
-import { FingerprintMismatchError, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
+import { type FetchInit, FingerprintMismatchError, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
 
 const LONG = 40_000;
@@ -62,6 +62,28 @@ export const onces: Suite = {
     await stack.client().once("a", { keep: 50 }).run(work.done);
     await eventually(async () => (await kept(stack)) === null);
     equal([await charge(stack, work), await charge(stack, work)], [{ value: 2, replayed: false }, { value: 2, replayed: true }]);
+  },
+
+  async without_redis_the_work_is_done_only_if_it_is_to_run_then(stack) {
+    let isAway = true;
+    const fetch = (url: string, init: FetchInit) => (isAway ? Promise.reject(new TypeError("away")) : globalThis.fetch(url, init));
+    const client = stack.client({ fetch });
+    await fails("unavailable", client.once("a", { wait: 20 }).run(never));
+    const once = client.once("a", { wait: 20, ifUnavailable: "run" });
+    const alone = await once.run((lease) => lease ?? "no lease");
+    equal([alone.value, alone.replayed, alone.notKept?.code], ["no lease", false, "unavailable"]);
+    equal(await thrown(once.run(() => Promise.reject("the work's own"))), "the work's own");
+    // Redis goes while the work is done: what was done is not lost, and not kept.
+    isAway = false;
+    const left = await once.run((lease) => {
+      isAway = true;
+      return lease?.token.length;
+    });
+    equal([left.value, left.notKept?.code], [22, "unavailable"]);
+    isAway = false;
+    await stack.redis("DEL ~a");
+    equal([await once.run(() => 1), await once.run(() => 2)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
+    await fails("invalid_argument", async () => client.once("a", { ifUnavailable: "maybe" as "run" }));
   },
 
   async a_result_arrives_as_it_is(stack) {

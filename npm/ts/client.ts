@@ -9,6 +9,7 @@ import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { GoingOn } from "./going-on.js";
 import { instance, Revivable } from "./instance.js";
+import type { Lease } from "./lease.js";
 import { Lock, type Made, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
@@ -186,7 +187,9 @@ export class Client {
    * The key is the name of a lock, which whoever does the work holds. Give it a name of its own: a
    * lock of the same name, taken inside the work, would wait for the work.
    */
-  once(key: string, options: OnceOptions = {}): Once {
+  once(key: string, options: OnceOptions & { readonly ifUnavailable: "run" }): Once<Lease | undefined>;
+  once(key: string, options?: OnceOptions & { readonly ifUnavailable?: "fail" | undefined }): Once;
+  once(key: string, options: OnceOptions = {}): Once<Lease | undefined> {
     text(key, "a key");
     const config = onceConfig(options);
     const raw = this.#made("once", key, ...config);

@@ -28,7 +28,7 @@ const KINDS = {
   "a read/write lock": OF_A_READ_WRITE,
   "a lock of several names": OF_SEVERAL_NAMES,
 };
-const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, signal: 1 };
+const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
 
 /** What a client is made of. */
 interface ClientConfig {
@@ -78,6 +78,8 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): Valu
 /** Of work that is executed once. */
 export function onceConfig(options: OnceOptions): Value[] {
   known(options, OF_ONCE, "what is executed once");
+  const { ifUnavailable = "fail" } = options;
+  if (ifUnavailable !== "fail" && ifUnavailable !== "run") throw invalidArgument('ifUnavailable is "fail" or "run"');
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   return [

@@ -2,7 +2,7 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
 import { type Host, inBackground } from "./driver.js";
-import type { ResultError } from "./errors.js";
+import { TimedOutError, UnavailableError, type ResultError } from "./errors.js";
 import { heeded } from "./going-on.js";
 import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
@@ -33,6 +33,13 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
    * come back. Default 5,000.
    */
   readonly wait?: number | undefined;
+  /**
+   * What to do if the bridge, or the Redis behind it, is away for all of `wait`, or does not answer
+   * in time. `"fail"`, the default: throw that error. `"run"`: do the work without a lease, so that
+   * another call may do it too; and return a result that could not be stored. Then choose a short
+   * `wait`, since each call waits for so long before it goes on.
+   */
+  readonly ifUnavailable?: "fail" | "run" | undefined;
 }
 
 const DEFAULT_BYTES = 64 * 1024;
@@ -44,6 +51,11 @@ export interface OnceOutcome<T> {
   readonly value: T;
   /** Whether another call did the work. Then `value` is what JSON made of it. */
   readonly replayed: boolean;
+  /**
+   * With `ifUnavailable: "run"`: why the result is not kept, or not known to be. A repeat may do
+   * the work again.
+   */
+  readonly notKept?: UnavailableError | TimedOutError;
 }
 
 /**
@@ -58,7 +70,7 @@ export interface OnceOutcome<T> {
  * most one of the two stores its result, and the other learns that it lost its lease. What the work
  * does elsewhere must allow for that: use the lease's `exec`, or its `fence`.
  */
-export class Once {
+export class Once<L extends Lease | undefined = Lease> {
   /** The key that was asked for. */
   readonly key: string;
   /** The lock's key in Redis: what errors call it. */
@@ -76,7 +88,7 @@ export class Once {
   }
 
   /** @internal */
-  static of(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host): Once {
+  static of<L extends Lease | undefined>(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host): Once<L> {
     return new Once(key, lock, raw, options, host);
   }
 
@@ -92,26 +104,47 @@ export class Once {
    * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
    * No error has the result. If you need it all the same, let the work leave it in a variable. If
    * the error `isOutcomeUnknown`, the result may be kept: call again.
+   *
+   * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it.
    */
-  run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
-    return inBackground(this.#run(work, options), this.#host);
+  run<T>(work: (lease: L) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
+    return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#host);
   }
 
-  async #run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions): Promise<OnceOutcome<T>> {
+  async #run<T>(work: (lease: Lease | undefined) => T | PromiseLike<T>, options: CallOptions): Promise<OnceOutcome<T>> {
     checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    const begun = await instance.drive([once, "begin"], this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock);
+    const begun = await this.#orNotKept(() => instance.drive([once, "begin"], this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock));
+    if ("notKept" in begun) return this.#host.goingOn.during(async () => ({ value: await work(undefined), replayed: false, ...begun }));
     if (begun.lease === undefined) return { value: this.#read(begun.value as string) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
     const lease = Lease.of(this.key, this.#lock, instance, begun.lease, { ...this.#host, signal: undefined });
+    let done: OnceOutcome<T> | undefined;
     const execute = async () => {
       const value = await work(lease);
       const text = this.#write(value);
-      await lease.store((thing) => thing.makeWith(once, words(text)));
-      return { value, replayed: false };
+      const stored = await this.#orNotKept(() => lease.store((thing) => thing.makeWith(once, words(text))));
+      return (done = { value, replayed: false, ...stored });
     };
-    return this.#host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
+    try {
+      return await this.#host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
+    } catch (error) {
+      // Nor could the lease be given back.
+      if (done?.notKept) return done;
+      throw error;
+    }
+  }
+
+  /** What `call` comes to, or why it came to nothing if the work is to go on nevertheless. */
+  async #orNotKept<C>(call: () => Promise<C>): Promise<C | Pick<Required<OnceOutcome<unknown>>, "notKept">> {
+    try {
+      return await call();
+    } catch (error) {
+      const isAway = error instanceof UnavailableError || error instanceof TimedOutError;
+      if (!isAway || this.#options.ifUnavailable !== "run") throw error;
+      return { notKept: error };
+    }
   }
 
   /**

@@ -8,9 +8,9 @@ use edgelock::{Bridge, Client, Command, Error, OnceOutcome, Runtime, Transport};
 use tokio::task::{JoinHandle, JoinSet};
 use xtask::stack::{self, RedisCluster};
 
-use OnceOutcome::{Executed, Replayed};
+use OnceOutcome::{Executed, NotKept, Replayed};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply, Pass};
+use crate::support::faulty::Fault::{Duplicate, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
 use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
@@ -28,6 +28,7 @@ over! {
         work_of_a_holder_that_died_is_done_by_the_next,
         a_holder_that_lost_its_lease_keeps_nothing_and_is_told,
         a_lost_reply_or_a_repeat_counts_once,
+        without_redis_the_work_is_done_only_if_it_is_to_run_then,
         a_call_that_was_given_up_gives_the_lock_back,
         a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
         a_result_over_the_bound_is_refused_and_not_kept,
@@ -324,6 +325,42 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
         assert!(unknown.is_outcome_unknown(), "{unknown}");
         assert!(stack.kept().is_some());
         assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
+    });
+}
+
+fn without_redis_the_work_is_done_only_if_it_is_to_run_then(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [LoseRequest]).await;
+        let client = proxy.client.clone().max_attempts(1);
+        let once = client.once("a").wait_timeout(ms(0));
+        // Behind each request of unknown outcome another one gives up what it may have got.
+        let given_up = async |calls: usize| {
+            eventually(|| proxy.seen().len() == 2 * calls).await;
+            proxy.next(LoseRequest);
+        };
+        let never = async |_: &_| -> Result<u32, Error> { panic!("the work is done") };
+        assert_eq!(once.run(never).await.unwrap_err().code(), "unavailable");
+        given_up(1).await;
+        let alone = once.run_anyway(async |lease| Ok::<_, Error>(lease.is_none()));
+        assert_eq!(alone.await, Ok(NotKept(true)));
+        // Of the work's own errors nothing is made.
+        given_up(2).await;
+        let failed = once.run_anyway(async |_| Err::<u32, _>(Error::example("lost", "").unwrap()));
+        assert_eq!(failed.await.unwrap_err().code(), "lost");
+        eventually(|| proxy.seen().len() == 6).await;
+        // Redis goes while the work is done: what was done is not lost, and not kept.
+        let left = once.run_anyway(async |lease| {
+            proxy.next(LoseRequest);
+            proxy.next(LoseRequest);
+            Ok::<_, Error>(lease.is_some())
+        });
+        assert_eq!(left.await, Ok(NotKept(true)));
+        assert_eq!(stack.kept(), None);
+        eventually(|| !stack.is_held()).await;
+        for kept in [Executed(7), Replayed(7)] {
+            assert_eq!(once.run_anyway(async |_| Ok::<_, Error>(7)).await, Ok(kept));
+        }
     });
 }
 

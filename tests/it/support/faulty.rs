@@ -114,7 +114,7 @@ pub(crate) enum Fault {
     LoseRequest,
     /// The request is executed, and the connection is closed without a reply.
     LoseReply,
-    /// The request never arrives: the connection is refused.
+    /// The request never arrives: whoever stands before the bridge answers with a 401.
     Refuse,
     /// The request arrives twice, and the client gets the second reply.
     Duplicate,

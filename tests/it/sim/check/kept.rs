@@ -119,6 +119,7 @@ impl Check {
                     self.fail(Invariant::RightRequest, what);
                 }
             }
+            Ok(OnceOutcome::NotKept(_)) => fail("nobody asked to go on without Redis".to_owned()),
             Err(Error::FingerprintMismatch { .. }) => {
                 let is_other = |print: &Option<&str>| print.is_some() && *print != wanted.print;
                 if !kept.prints.iter().any(is_other) {
