@@ -9,6 +9,8 @@ const never = (): never => {
 };
 const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a")) === 1;
 
+type NotKept = Parameters<NonNullable<IdempotentOptions<[]>["onNotKept"]>>[0];
+
 export const handlers: Suite = {
   async a_signal_ends_the_wait_and_tells_the_work(stack) {
     const once = stack.client().once("a", { wait: LONG });
@@ -73,6 +75,62 @@ export const handlers: Suite = {
     equal(count(), 3);
   },
 
+  async the_key_is_that_of_the_header_unless_there_is_another(stack) {
+    const { handle, count } = counting(stack, () => new Response("done"), { key: undefined, scope: () => "shop" });
+    for (const key of ["k-1", '"k-1"']) equal(await (await handle(post(key))).text(), "done");
+    for (const key of ['"say \\"so\\""', 'say"so', '"\\x"', '"', "a b", "é", '""', "x".repeat(256), `"${"x".repeat(256)}"`]) {
+      const valid = key.startsWith('"say');
+      const answer = await handle(post(key));
+      equal([key, answer.status, answer.headers.get("content-type")], [key, valid ? 200 : 400, valid ? "text/plain;charset=UTF-8" : "application/problem+json"]);
+    }
+    equal([count(), await stack.redis(`EXISTS {~shop:k-1}:result`)], [2, 1]);
+    // Another request is told apart without a word of the user's.
+    const other = await handle(post("k-1", "other"));
+    const { title, status } = (await other.json()) as { title: string; status: number };
+    equal([other.status, status, title], [422, 422, "Idempotency-Key is already used"]);
+    // Nor do two accounts share keys.
+    const elsewhere = counting(stack, () => new Response("mine"), { key: undefined, scope: () => "other" });
+    equal(await (await elsewhere.handle(post("k-1", "other"))).text(), "mine");
+  },
+
+  async a_key_may_be_required(stack) {
+    const { handle, count } = counting(stack, () => new Response("done"), { required: true });
+    const missing = await handle(post(null));
+    equal([missing.status, missing.headers.get("content-type"), count()], [400, "application/problem+json", 0]);
+    equal((await handle(new Request("http://shop/"))).status, 200);
+    equal((await handle(post("one"))).status, 200);
+  },
+
+  async a_response_that_says_not_yet_is_not_kept_unless_it_is_wanted(stack) {
+    let status = 200;
+    const answer = () => new Response("x", { status });
+    const counts = { own: counting(stack, answer), all: counting(stack, answer, { keepIf: () => true }), none: counting(stack, answer, { keepIf: async ({ status }) => status === 201 }) };
+    const kept = async (of: keyof typeof counts, code: number) => {
+      status = code;
+      const [{ handle, count }, key] = [counts[of], `${of}${code}`];
+      const before = count();
+      for (const _ of [1, 2]) equal((await handle(post(key))).status, code);
+      return count() - before === 1;
+    };
+    for (const code of [200, 201, 303, 400, 402, 404, 410, 422]) equal([code, await kept("own", code)], [code, true]);
+    for (const code of [401, 403, 408, 409, 423, 425, 429, 500, 503]) equal([code, await kept("own", code)], [code, false]);
+    equal([await kept("all", 429), await kept("all", 500), await kept("none", 200), await kept("none", 201)], [true, false, false, true]);
+    const why = new Error("no opinion");
+    equal(await thrown(counting(stack, answer, { keepIf: () => Promise.reject(why) }).handle(post("x"))) === why, true);
+  },
+
+  async a_handler_goes_on_without_redis_if_it_is_to_run_then(stack) {
+    const told: string[] = [];
+    const client = stack.client({ fetch: () => Promise.reject(new TypeError("away")) });
+    const away = { client, wait: 20, onNotKept: ({ code }: { code: string }) => void told.push(code) };
+    await fails("unavailable", counting(stack, never, away).handle(post("one")));
+    const { handle, count } = counting(stack, () => new Response("done", { status: 201 }), { ...away, ifUnavailable: "run" });
+    for (const _ of [1, 2]) equal((await handle(post("one"))).status, 201);
+    equal([count(), told], [2, ["unavailable", "unavailable"]]);
+    const failing = counting(stack, () => new Response("no", { status: 500 }), { ...away, ifUnavailable: "run" });
+    equal((await failing.handle(post("one"))).status, 500);
+  },
+
   async an_error_of_the_handler_is_passed_on_whatever_it_is(stack) {
     const held = await stack.client().lock("stock", { ttl: LONG }).acquire();
     const inner = counting(stack, () => stack.client().lock("stock", { wait: 0 }).run(() => new Response("sold")));
@@ -96,7 +154,7 @@ export const handlers: Suite = {
 
   async a_response_that_is_too_large_is_given_and_not_kept(stack) {
     const told: unknown[] = [];
-    const onNotKept = (error: ResultError, request: Request) => void told.push(error.code, error.most, request.headers.get("idempotency-key"));
+    const onNotKept = (error: NotKept, request: Request) => void told.push(error.code, (error as ResultError).most, request.headers.get("idempotency-key"));
     const large = () => new Response("x".repeat(200), { headers: { "x-own": "1" } });
     const { handle, count } = counting(stack, large, { maxBytes: 100, onNotKept });
     for (const _ of [1, 2]) {
@@ -106,7 +164,7 @@ export const handlers: Suite = {
     equal([count(), told], [2, ["result_too_large", 100, "one", "result_too_large", 100, "one"]]);
     // `onNotKept` may be missing. If it is there, it can make the call fail.
     equal((await counting(stack, large, { maxBytes: 100 }).handle(post("one"))).status, 200);
-    const throwing = (error: ResultError) => Promise.reject(error);
+    const throwing = (error: NotKept) => Promise.reject(error);
     await fails("result_too_large", counting(stack, large, { maxBytes: 100, onNotKept: throwing }).handle(post("one")));
     equal(await stack.redis("KEYS {~one}:result"), []);
   },

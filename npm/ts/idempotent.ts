@@ -1,8 +1,10 @@
 // A handler of requests that is executed once for each key, however often they are sent.
-import { callable, type Names, options as known } from "./check.js";
+import { callable, flag, type Names, options as known } from "./check.js";
 import type { Client } from "./client.js";
-import { FingerprintMismatchError, HeldError, ResultError } from "./errors.js";
+import { FingerprintMismatchError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
+import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
 import { invalidArgument } from "./make-error.js";
+import type { Lease } from "./lease.js";
 import type { Once, OnceOptions } from "./once.js";
 
 /** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */
@@ -15,24 +17,41 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    */
   readonly client: Client | ((request: Request, ...rest: Rest) => Client);
   /**
-   * The key of a request, such as its header `Idempotency-Key`, or the id of an event. It should
-   * say whose it is and what for, since all who share a Redis and a prefix share keys. A request
-   * whose key is `null` goes straight to the handler.
+   * The key of a request, such as the id of an event. It should say whose it is and what for, since
+   * all who share a Redis and a prefix share keys. A request whose key is `null` goes straight to
+   * the handler.
+   *
+   * Default: the header `Idempotency-Key`, as the IETF's draft has it: a string in quotes, or, as
+   * most clients send it, without them. A key of other characters, or of more than 255, is answered
+   * with a 400.
    */
-  readonly key: (request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>;
+  readonly key?: ((request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>) | undefined;
+  /** Whose keys they are, such as the account's id. Two accounts may have the same key then. */
+  readonly scope?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
+  /** Whether a POST or a PATCH without a key is answered with a 400. Default `false`. */
+  readonly required?: boolean | undefined;
   /**
    * A digest of the request, as `fingerprint` of {@link OnceOptions}. To read the body, `clone` it.
+   * Default: without a `key` of yours, one of the method, the path, the query and the body.
    */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /**
-   * Is told of a response that is larger than `maxBytes`. The response is given nevertheless, since
-   * the handler has done its work, but it is not kept: a repeat runs the handler again. If this
-   * throws, its error takes the place of the response.
+   * Whether a response of less than 500 is kept. What is not kept is passed on, and a repeat runs
+   * the handler again. Default: all but 401, 403, 408, 409, 423, 425 and 429. Those say that
+   * nothing was done, and that the same request may succeed later. A 402, a card that was declined,
+   * is an outcome.
    */
-  readonly onNotKept?: ((error: ResultError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
+  readonly keepIf?: ((response: Response, request: Request, ...rest: Rest) => boolean | PromiseLike<boolean>) | undefined;
+  /**
+   * Is told of a response that is larger than `maxBytes`; with `ifUnavailable: "run"`, of one that
+   * could not be stored, too. The response is given nevertheless, since the handler has done its
+   * work, but it is not kept: a repeat runs the handler again. If this throws, its error takes the
+   * place of the response.
+   */
+  readonly onNotKept?: ((error: ResultError | UnavailableError | TimedOutError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
 }
 
-const NAMES: Names<IdempotentOptions<[]>> = { client: 1, key: 1, fingerprint: 1, onNotKept: 1, keep: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1 };
+const NAMES: Names<IdempotentOptions<[]>> = { client: 1, key: 1, scope: 1, required: 1, fingerprint: 1, keepIf: 1, onNotKept: 1, ifUnavailable: 1, keep: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1 };
 
 /** What is kept of a response. */
 interface Kept {
@@ -49,7 +68,7 @@ interface Kept {
  * What belongs to one message or one caller: the headers of RFC 9110 for a connection, cookies, and
  * what tells when and by which way a response came.
  */
-const NOT_KEPT = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-type|set-cookie2?|date|age|via|alt-svc|server-timing)$/;
+const OF_ONE_MESSAGE = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-type|set-cookie2?|date|age|via|alt-svc|server-timing)$/;
 
 /**
  * `handler`, executed once for each key. The status, the headers and the body of its response are
@@ -62,59 +81,71 @@ const NOT_KEPT = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|
  * a repeat from another origin gets that of the first.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. A response that is too large to be kept is passed on too, and `onNotKept` is told. If
+ * not kept. What `keepIf` does not want and what is too large is passed on, too, and not kept. If
  * another request is handled for longer than `wait`, the response is a 409 with `Retry-After`. If
- * the key came with another fingerprint before, it is a 422. Any other error of {@link Once.run} is
- * thrown.
+ * the key came with another fingerprint before, it is a 422. These bodies, and those of a 400, are
+ * `application/problem+json`. Any other error of {@link Once.run} is thrown.
  */
 export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response> {
-  const { client, key, fingerprint, onNotKept, ...once } = known(options, NAMES, "a handler that is executed once");
-  for (const [name, value] of Object.entries({ handler, key })) if (callable(value, name) === undefined) throw invalidArgument(`${name} is a function`);
-  callable(fingerprint, "fingerprint");
-  callable(onNotKept, "onNotKept");
+  const { client, key = keyOf, scope, required, keepIf = isOutcome, onNotKept, ...others } = known(options, NAMES, "a handler that is executed once");
+  const { fingerprint = options.key ? undefined : digest, ...once } = others;
+  if (callable(handler, "handler") === undefined) throw invalidArgument("handler is a function");
+  for (const [name, value] of Object.entries({ key, scope, fingerprint, keepIf, onNotKept })) callable(value, name);
+  flag(required, "required");
   return async (request, ...rest) => {
-    const wanted = await key(request, ...rest);
-    if (wanted === null) return handler(request, ...rest);
+    const given = await key(request, ...rest);
+    if (given === INVALID) return problem(400, "Idempotency-Key is invalid", "It is a string of 1 to 255 visible characters of ASCII.");
+    if (given === null) {
+      if (!required || !/^(POST|PATCH)$/i.test(request.method)) return handler(request, ...rest);
+      return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
+    }
+    const wanted = scope ? `${await scope(request, ...rest)}:${given}` : given;
     const print = fingerprint && (await fingerprint(request, ...rest));
     const of = typeof client === "function" ? client(request, ...rest) : client;
-    const keeps = of.once(wanted, { ...once, fingerprint: print });
+    const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
     let own: Response | undefined;
     let failure: { readonly error: unknown } | undefined;
     try {
-      const { value, replayed } = await keeps.run(async () => {
+      const { value, replayed, notKept } = await keeps.run(async () => {
         try {
           own = await handler(request, ...rest);
+          // That of `Response.error()` is 0: nobody could give it again.
+          if (own.status < 500 && own.status >= 200 && (await keepIf(own, request, ...rest))) return await kept(own.clone());
         } catch (error) {
           failure = { error };
           throw error;
         }
-        // That of `Response.error()` is 0: nobody could give it again.
-        if (own.status >= 500 || own.status < 200) throw FAILED;
-        return kept(own.clone());
+        throw NOT_KEPT;
       });
+      if (notKept) await onNotKept?.(notKept, request, ...rest);
       return replayed || own === undefined ? replay(value, keeps) : own;
     } catch (error) {
       // The handler may lock things itself: what it throws is not ours to answer.
       if (failure) throw failure.error;
-      if (error === FAILED && own) return own;
+      if (error === NOT_KEPT && own) return own;
       if (error instanceof ResultError && error.code === "result_too_large" && own) {
         await onNotKept?.(error, request, ...rest);
         return own;
       }
-      if (error instanceof HeldError) return refused(409, "this request is being handled", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
-      if (error instanceof FingerprintMismatchError) return refused(422, "this key was used for another request");
+      if (error instanceof HeldError) return problem(409, "A request with this Idempotency-Key is being handled", "Repeat it later.", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
+      if (error instanceof FingerprintMismatchError) return problem(422, "Idempotency-Key is already used", "It came with another request. Each operation has a key of its own.");
       throw error;
     }
   };
 }
 
+/** Those that are not say: not yet, or not you. */
+function isOutcome({ status }: Response): boolean {
+  return ![401, 403, 408, 409, 423, 425, 429].includes(status);
+}
+
 /** Ends the work of a handler whose response is not kept. */
-const FAILED: unknown = Object.freeze({});
+const NOT_KEPT: unknown = Object.freeze({});
 
 async function kept(response: Response): Promise<Kept> {
   const bytes = await read(response);
   const headers: Array<[name: string, value: string]> = [];
-  response.headers.forEach((value, name) => void (NOT_KEPT.test(name) || headers.push([name, value])));
+  response.headers.forEach((value, name) => void (OF_ONE_MESSAGE.test(name) || headers.push([name, value])));
   const head = { status: response.status, type: response.headers.get("content-type"), headers };
   try {
     return { ...head, body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
@@ -154,7 +185,7 @@ async function read({ body }: Response): Promise<Uint8Array> {
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
 /** The response that is kept. Another program, or a plain `once`, can have stored anything. */
-function replay(value: unknown, once: Once): Response {
+function replay(value: unknown, once: Once<Lease | undefined>): Response {
   try {
     if (isKept(value)) return again(value);
   } catch (error) {
@@ -177,8 +208,4 @@ function again({ status, type, headers: kept = [], body, isBinary }: Kept): Resp
   if (type !== null) headers.set("content-type", type);
   const bytes = isBinary ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0)) : new TextEncoder().encode(body);
   return new Response(WITHOUT_BODY.includes(status) ? null : bytes, { status, headers });
-}
-
-function refused(status: number, error: string, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify({ error }), { status, headers: { "content-type": "application/json", ...headers } });
 }
