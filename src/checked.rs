@@ -12,8 +12,11 @@ impl Checked {
     /// Nothing was given yet.
     pub(crate) const VALID: Self = Self(None);
 
-    pub(crate) fn and(self, option: Result<(), Fault>) -> Self {
-        Self(self.0.or_else(|| option.err().map(Arc::new)))
+    /// The first one that is invalid stays.
+    pub(crate) fn note(&mut self, option: Result<(), Fault>) {
+        if let (None, Err(invalid)) = (&self.0, option) {
+            self.0 = Some(Arc::new(invalid));
+        }
     }
 
     /// What is invalid of `lock`, or of what is not about a lock.

@@ -49,7 +49,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             Either::Right(Either::Right(())) => {
                 let hold = self.hold();
                 let unknown = hold.unknown(self.host().runtime.now());
-                let gone = || Error::gone(false).of_lock(Some(hold.claim.name.shown()));
+                let gone = || Error::gone(false).of_lock(Some(hold.claim.shown()));
                 Err(unknown.map_or_else(gone, Error::from).into())
             }
         }

@@ -282,7 +282,7 @@ async fn give_back_once<T: Transport, R: Runtime>(
 impl<T: Transport, R: Runtime> fmt::Debug for Lease<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
-            .field("name", &self.hold.claim.name.shown())
+            .field("name", &self.hold.claim.shown())
             .field("fence", &self.fence())
             .finish_non_exhaustive()
     }

@@ -14,7 +14,7 @@ use crate::command::Command;
 use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::lock::Lock;
+use crate::lock::{Lock, Settings};
 use crate::operation::{AcquireOnce, Taken};
 use crate::runtime::Runtime;
 use crate::script;
@@ -107,7 +107,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
                     fingerprint.len()
                 )));
             }
-            once.lock.label = script::mark(fingerprint)?;
+            let label = script::mark(fingerprint)?;
+            once.lock.settings().label = label;
             Ok(())
         })
     }
@@ -267,7 +268,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
                 most: self.max_bytes,
             });
         }
-        let Lock { name, label, .. } = &self.lock;
+        let Settings { name, label, .. } = &*self.lock.settings;
         Ok(script::keeping(name, label, result, self.keep))
     }
 

@@ -13,7 +13,7 @@ use crate::transport::Transport;
 
 pub(crate) struct Paced<T, R> {
     host: Arc<Host<T, R>>,
-    topology: Topology,
+    topology: Arc<Topology>,
     name: Name,
     checked: Checked,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Paced<T, R> {
 impl<T: Transport, R: Runtime> Paced<T, R> {
     pub(crate) fn new(
         host: Arc<Host<T, R>>,
-        topology: &Topology,
+        topology: &Arc<Topology>,
         name: Name,
         checked: Checked,
     ) -> Self {
@@ -35,7 +35,7 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
 
     /// The same, with an option that is `checked`.
     pub(crate) fn with(mut self, checked: Result<(), Fault>) -> Self {
-        self.checked = self.checked.and(checked);
+        self.checked.note(checked);
         self
     }
 

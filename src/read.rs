@@ -19,7 +19,7 @@ use crate::transport::Transport;
 /// As [`reading`]; those of the bridge.
 pub(crate) async fn read<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
-    topology: &Topology,
+    topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
 ) -> Result<Vec<Reply>, Error> {
@@ -39,7 +39,7 @@ pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
 /// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
 pub(crate) fn reading<R: Runtime>(
     runtime: &R,
-    topology: &Topology,
+    topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
 ) -> Result<Ask, Error> {

@@ -212,14 +212,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
         self.check()?;
-        let checked = script::check_reads(reads).and_then(|()| check_kind(&self.kind, reads));
+        let checked =
+            script::check_reads(reads).and_then(|()| check_kind(&self.settings.kind, reads));
         Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
     }
 
     /// The same of what a lease of it would have to run.
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
     pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Error> {
-        let checked = script::check_writes(writes, &self.name);
+        let checked = script::check_writes(writes, &self.settings.name);
         Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
     }
 
@@ -269,10 +270,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         };
         let runtime = self.runtime();
         // Over several bridges each try has a new token.
-        let claim = if self.kind.is_voted() {
+        let kind = &self.settings.kind;
+        let claim = if kind.is_voted() {
             self.new_claim()?
         } else {
-            let caller = acquisition.ask(runtime, self.kind.wants());
+            let caller = acquisition.ask(runtime, kind.wants());
             let caller = caller.map_err(|error| error.of_lock(Some(self.key())))?;
             let claim = self.claim(caller.token(), caller.session(runtime)?)?;
             Claim {
@@ -287,7 +289,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         AcquireOptions {
             wait: wait.filter(|wait| !wait.is_zero()),
             max_requests: self.max_requests,
-            fair: self.fair,
+            fair: self.settings.fair,
             reads_in_any_case: false,
             tells_each: false,
         }

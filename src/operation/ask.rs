@@ -34,7 +34,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) fn new(
-        topology: &Topology,
+        topology: &Arc<Topology>,
         call: Arc<Call>,
         session: &Session,
         limit: TimeLimit,

@@ -54,7 +54,7 @@ impl RunGuess {
             return Ok(());
         }
         let what = "the request was repeated so late that Redis may have forgotten whether it ran";
-        Err(Error::unavailable(what.into(), true).of_lock(Some(self.claim.name.shown())))
+        Err(Error::unavailable(what.into(), true).of_lock(Some(self.claim.shown())))
     }
 
     fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Error> {
@@ -76,9 +76,9 @@ impl RunGuess {
             Answer::Granted { fence, replies } => (fence, replies),
             _ => return Err(shape().into()),
         };
-        let deadline = super::deadline(asked.asked_at, self.claim.ttl);
+        let deadline = super::deadline(asked.asked_at, self.claim.ttl());
         if deadline <= cx.now {
-            let lock = self.claim.lock();
+            let lock = self.claim.shown().to_owned();
             return Err(Error::Expired { lock });
         }
         let grant = Grant {

@@ -129,7 +129,7 @@ impl Keep {
     /// The work learns the outcome of a release or commit before it is stopped. That call has an
     /// end of its own, unless the transport hangs.
     fn outlast(&self, now: Instant, deadline: Instant) -> Next {
-        let longest = self.hold.claim.topology.request_timeout;
+        let longest = self.hold.claim.lock.topology.request_timeout;
         let limit = deadline + longest;
         if limit <= now {
             return Next::Done(Why::Expired);

@@ -13,7 +13,7 @@ use crate::transport::TransportError;
 /// What is asked, of whom, and for which session.
 #[derive(Clone)]
 pub(super) struct Query {
-    pub(super) topology: Topology,
+    pub(super) topology: Arc<Topology>,
     pub(super) call: Arc<Call>,
     pub(super) session: Session,
 }

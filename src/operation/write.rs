@@ -130,7 +130,7 @@ impl Write {
             Aimed::Renew | Aimed::Downgrade | Aimed::Exec => self.renewing(number)?,
         };
         let claim = &self.hold.claim;
-        let replicas = claim.replicas.as_ref();
+        let replicas = claim.lock.replicas.as_ref();
         let call = call.replicated(replicas.filter(|_| self.aimed != Aimed::Release));
         Ok(claim.ask(call.into(), limit))
     }
@@ -174,7 +174,7 @@ impl Write {
         self.told = self.once.or_else(|| hold.known_ttl());
         self.renewal = hold.number_renewal();
         let (subject, is_told) = (hold.claim.subject(), self.told.is_some());
-        let ttl = self.told.unwrap_or(hold.claim.ttl);
+        let ttl = self.told.unwrap_or(hold.claim.ttl());
         let write = script::Write {
             session: &hold.claim.session,
             number,
@@ -250,7 +250,7 @@ impl Operation for Write {
             match self.begin(cx) {
                 Ok(ask) => self.ask = Some(ask),
                 Err(fault) => {
-                    let lock = self.hold.claim.name.shown();
+                    let lock = self.hold.claim.shown();
                     return Some(Err(fault.of_lock(Some(lock)).into()));
                 }
             }

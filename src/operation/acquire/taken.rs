@@ -35,7 +35,7 @@ impl Granted {
 
     /// The hold that begins, and the replies to the reads.
     pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
-        let terms = Terms::new(self.fence, Some(self.claim.ttl));
+        let terms = Terms::new(self.fence, Some(self.claim.ttl()));
         let hold = Hold::new(self.claim, terms, Some(self.deadline));
         (hold, self.replies)
     }

@@ -24,7 +24,7 @@ impl Hold {
 
     /// As [`Hold::check_held`], for a writer that is to read.
     pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
-        if self.claim.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
+        if self.claim.lock.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
             return Err(self.no_writer().into());
         }
         let until = self.check_held(cx)?;
@@ -74,7 +74,7 @@ impl Hold {
     /// Whether the answer to a renewal comes past the deadline, where that says no more than that
     /// a majority votes for it now: others may have had the lock in between.
     pub(in crate::operation) fn answers_too_late(&self, now: Instant) -> bool {
-        self.claim.kind.is_voted() && self.is_past(now)
+        self.claim.lock.kind.is_voted() && self.is_past(now)
     }
 
     /// The renewal that begins now.

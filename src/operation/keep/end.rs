@@ -52,11 +52,11 @@ impl EndKeeping {
         let hold = &self.hold;
         self.unknown = hold.unknown(cx.now);
         let is_over = hold.deadline().is_some_and(|until| until <= cx.now);
-        let longest = Nanos::of(hold.claim.topology.request_timeout);
+        let longest = Nanos::of(hold.claim.lock.topology.request_timeout);
         let limit = match self.stopped {
             // The work counts as good only if the lock is found still held.
             None => is_over.then_some(longest),
-            Some(Why::Expired) => Some(longest.min(drift(Nanos::of(hold.claim.ttl)))),
+            Some(Why::Expired) => Some(longest.min(drift(Nanos::of(hold.claim.ttl())))),
             Some(_) => None,
         };
         self.expiry = limit.map(|limit| Expiry {
