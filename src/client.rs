@@ -13,7 +13,7 @@ use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::{Error, Fault};
 use crate::kind::Kind;
-use crate::lock::Lock;
+use crate::lock::{Lock, Settings};
 use crate::name::Name;
 use crate::once::Once;
 use crate::read::read;
@@ -32,7 +32,7 @@ const MAX_OWNER: usize = 512;
 /// `T` sends requests and `R` knows the time. On the edge `edgelock::web` has both.
 pub struct Client<T, R> {
     host: Arc<Host<T, R>>,
-    topology: Topology,
+    topology: Arc<Topology>,
     prefix: Arc<str>,
     checked: Checked,
 }
@@ -47,7 +47,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     fn over(bridges: Vec<Bridge>, layout: Layout, transport: T, runtime: R) -> Self {
         Self {
             host: Arc::new(Host::new(transport, runtime)),
-            topology: Topology::new(bridges, layout),
+            topology: Arc::new(Topology::new(bridges, layout)),
             prefix: "".into(),
             checked: Checked::VALID,
         }
@@ -90,9 +90,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Layout::Quorum => kind.of_majority(),
             Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
         };
-        let checked = self.checked.clone().and(made).and(placed);
-        let (host, topology) = (self.host.clone(), self.topology.clone());
-        Lock::new(host, topology, name, kind, checked)
+        let mut checked = self.checked.clone();
+        checked.note(made);
+        checked.note(placed);
+        let settings = Settings::new(&self.topology, name, kind, checked);
+        Lock::new(self.host.clone(), settings)
     }
 
     /// The name of a lock, and whether it is valid.
@@ -189,7 +191,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         self.check()?;
-        read(&self.host, &self.topology, reads, false).await
+        Ok(read(&self.host, &self.topology, reads, false).await?)
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
@@ -198,12 +200,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn topology(&self) -> &Topology {
+    pub(crate) const fn topology(&self) -> &Arc<Topology> {
         &self.topology
     }
 
     /// What is wrong with its options, if anything is.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.checked.of(None)
     }
 

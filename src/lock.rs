@@ -3,28 +3,27 @@
 mod acquire;
 mod guess;
 mod options;
+mod settings;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, unless_gone};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::lease::Lease;
 use crate::name::Name;
-use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit, uptime};
+use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit};
 use crate::read::read;
-use crate::replicas::Replicas;
 use crate::runtime::{Runtime, Task};
 use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
-use crate::topology::Topology;
 use crate::transport::Transport;
-use crate::ttl;
+
+pub(crate) use settings::Settings;
 
 /// A name that one holder (or, of a semaphore or for readers, a number of holders) may have at a
 /// time, and how to ask for it.
@@ -48,44 +47,23 @@ use crate::ttl;
 /// ```
 pub struct Lock<T, R> {
     host: Arc<Host<T, R>>,
-    topology: Topology,
-    pub(crate) name: Name,
-    kind: Kind,
-    /// `None` unless it was set.
-    ttl: Option<Duration>,
+    pub(crate) settings: Arc<Settings>,
     wait: Duration,
     max_requests: u32,
-    fair: bool,
     pub(crate) max_hold: Option<Duration>,
-    replicas: Option<Replicas>,
-    pub(crate) label: String,
     /// Others than the caller depend on what is done under it.
     is_for_others: bool,
-    checked: Checked,
 }
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    pub(crate) fn new(
-        host: Arc<Host<T, R>>,
-        topology: Topology,
-        name: Name,
-        kind: Kind,
-        checked: Checked,
-    ) -> Self {
+    pub(crate) fn new(host: Arc<Host<T, R>>, settings: Settings) -> Self {
         Self {
-            topology: topology.for_name(&name),
             host,
-            name,
-            kind,
-            ttl: None,
+            settings: Arc::new(settings),
             wait: Duration::from_secs(5),
             max_requests: 40,
-            fair: false,
             max_hold: None,
-            replicas: None,
-            label: String::new(),
             is_for_others: false,
-            checked,
         }
     }
 
@@ -97,30 +75,34 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self.host
     }
 
-    pub(crate) const fn request_limit(&self) -> Duration {
-        self.topology.request_timeout
+    pub(crate) fn request_limit(&self) -> Duration {
+        self.settings.topology.request_timeout
     }
 
     /// Reads where the lock lives, without taking it. The reply to a read that failed is its error.
-    pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
-        read(&self.host, &self.topology, reads, true).await
+    pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Fault> {
+        read(&self.host, &self.settings.topology, reads, true).await
     }
 
     /// Whether the lock is valid, and then whether callers may share its turns.
-    pub(crate) fn check_turns(&self) -> Result<(), Error> {
-        self.check()?;
-        let checked = self.kind.check_turns();
-        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
+    pub(crate) fn check_turns(&self) -> Result<(), Fault> {
+        self.settings.check()?;
+        let checked = self.settings.kind.check_turns();
+        checked.map_err(|fault| fault.of_lock(Some(self.key())))
     }
 
-    pub(crate) const fn waits_for_replicas(&self) -> bool {
-        self.replicas.is_some()
+    pub(crate) fn waits_for_replicas(&self) -> bool {
+        self.settings.replicas.is_some()
     }
 
     /// What callers must have in common to share its turns: the name, and how many replicas must
     /// have the lock.
     pub(crate) fn line(&self) -> String {
-        let replicas = self.replicas.as_ref().map(|replicas| replicas.wait());
+        let replicas = self
+            .settings
+            .replicas
+            .as_ref()
+            .map(|replicas| replicas.wait());
         replicas.map_or_else(
             || self.key().to_owned(),
             |wait| [self.key(), &wait.join(" ")].join("\n"),
@@ -129,11 +111,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// What errors and events call it.
     pub(crate) fn key(&self) -> &str {
-        self.name.shown()
+        self.settings.name.shown()
     }
 
     pub(crate) fn lasts(&self) -> Duration {
-        self.ttl.unwrap_or(ttl::DEFAULT)
+        self.settings.lasts()
     }
 
     pub(crate) const fn longest_wait(&self) -> Duration {
@@ -141,27 +123,27 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
-        let name = self.name.shown();
+        let name = self.key();
         self.runtime().observe(&Event { lock: name, kind });
     }
 
     /// A call that belongs to no acquisition.
     fn ask(&self, call: Call, session: &Session) -> Ask {
-        Ask::new(&self.topology, call.into(), session, TimeLimit::TIMEOUT)
+        Ask::new(
+            &self.settings.topology,
+            call.into(),
+            session,
+            TimeLimit::TIMEOUT,
+        )
     }
 
-    fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {
-        self.check()?;
+    fn claim(&self, token: Token, session: Session) -> Result<Claim, Fault> {
+        self.settings.check()?;
         Ok(Claim {
-            topology: self.topology.clone(),
-            name: self.name.clone(),
-            kind: self.kind.clone(),
-            ttl: self.lasts(),
-            replicas: self.replicas.clone(),
+            lock: self.settings.clone(),
             token,
             session,
             caller: None,
-            label: self.label.clone(),
             since: self.runtime().now(),
         })
     }
@@ -211,18 +193,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(freed.outcome?.done()?)
     }
 
-    pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {
-        self.check()?;
+    pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
-        let terms = Terms::new(0, self.ttl);
+        let terms = Terms::new(0, self.settings.ttl);
         Ok(Hold::new(self.claim(token, session)?, terms, None))
     }
 
-    pub(crate) fn inspecting(&self) -> Result<Ask, Error> {
-        self.check()?;
+    pub(crate) fn inspecting(&self) -> Result<Ask, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
-        let uptime = uptime(&self.kind, &self.topology, self.lasts());
-        let call = Call::inspect(&self.name, &self.kind, &session, uptime);
+        let Settings { name, kind, .. } = &*self.settings;
+        let call = Call::inspect(name, kind, &session, self.settings.uptime());
         Ok(self.ask(call, &session))
     }
 
@@ -236,10 +218,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) async fn unless_gone<P>(
         &self,
-        asking: impl Future<Output = Result<P, Error>> + Unpin,
-    ) -> Result<P, Error> {
+        asking: impl Future<Output = Result<P, Fault>> + Unpin,
+    ) -> Result<P, Fault> {
         let asked = unless_gone(self.gone(), asking).await;
-        asked.unwrap_or_else(|| Err(Error::gone(false).of_lock(Some(self.key()))))
+        asked.unwrap_or_else(|| Err(Fault::gone(false).of_lock(Some(self.key()))))
     }
 
     /// As [`Runtime::gone`], unless that makes no difference.
@@ -251,19 +233,22 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Lease::new(self.host.clone(), hold, !self.is_for_others)
     }
 
-    pub(crate) fn forcing(&self) -> Result<Ask, Error> {
+    pub(crate) fn forcing(&self) -> Result<Ask, Fault> {
         self.operating(Call::force_release)
     }
 
     /// Forgets the result of work that is executed once.
-    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
         self.operating(Call::forget)
     }
 
-    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Error> {
-        self.check()?;
+    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
-        Ok(self.ask(call(&self.name, &self.kind, &session), &session))
+        Ok(self.ask(
+            call(&self.settings.name, &self.settings.kind, &session),
+            &session,
+        ))
     }
 }
 
@@ -271,18 +256,8 @@ impl<T, R> Clone for Lock<T, R> {
     fn clone(&self) -> Self {
         Self {
             host: self.host.clone(),
-            topology: self.topology.clone(),
-            name: self.name.clone(),
-            kind: self.kind.clone(),
-            ttl: self.ttl,
-            wait: self.wait,
-            max_requests: self.max_requests,
-            fair: self.fair,
-            max_hold: self.max_hold,
-            replicas: self.replicas.clone(),
-            label: self.label.clone(),
-            is_for_others: self.is_for_others,
-            checked: self.checked.clone(),
+            settings: self.settings.clone(),
+            ..*self
         }
     }
 }
@@ -290,8 +265,8 @@ impl<T, R> Clone for Lock<T, R> {
 impl<T, R> fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
-            .field("name", &self.name.shown())
-            .field("ttl", &self.ttl.unwrap_or(ttl::DEFAULT))
+            .field("name", &self.settings.name.shown())
+            .field("ttl", &self.settings.lasts())
             .finish_non_exhaustive()
     }
 }

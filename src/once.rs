@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::command::Command;
 use crate::error::{Error, Fault};
-use crate::lock::Lock;
+use crate::lock::{Lock, Settings};
 use crate::operation::AcquireOnce;
 use crate::runtime::Runtime;
 use crate::script;
@@ -102,7 +102,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
                     fingerprint.len()
                 )));
             }
-            once.lock.label = script::mark(fingerprint)?;
+            let label = script::mark(fingerprint)?;
+            once.lock.settings().label = label;
             Ok(())
         })
     }
@@ -161,22 +162,22 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
-    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Error> {
+    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Fault> {
         let acquire = self.lock.acquiring(Some(self.lock.longest_wait()), &[])?;
         Ok(AcquireOnce(acquire))
     }
 
     /// The command that stores `result`, in the commit of the lease of the work.
-    pub(crate) fn storing(&self, result: &str) -> Result<Command, Error> {
+    pub(crate) fn storing(&self, result: &str) -> Result<Command, Fault> {
         let bytes = result.len();
         if bytes > self.max_bytes {
-            return Err(Error::ResultTooLarge {
+            return Err(Fault::from(Error::ResultTooLarge {
                 lock: self.lock.key().to_owned(),
                 bytes,
                 most: self.max_bytes,
-            });
+            }));
         }
-        let Lock { name, label, .. } = &self.lock;
+        let Settings { name, label, .. } = &*self.lock.settings;
         Ok(script::keeping(name, label, result, self.keep))
     }
 

@@ -37,7 +37,7 @@ use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Grant, Granted, Taken, TryAcquire};
 pub(crate) use ask::Ask;
-pub(crate) use claim::{Claim, GiveBack, check_kind, uptime};
+pub(crate) use claim::{Claim, GiveBack, check_kind};
 pub(crate) use deadline::{deadline, drift, surely};
 pub(crate) use debounce::Settle;
 pub(crate) use guess::{RunGuess, RunOrLock};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::checked::Checked;
 use crate::drive::Host;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::name::Name;
 use crate::operation::PacedCall;
 use crate::runtime::Runtime;
@@ -13,7 +13,7 @@ use crate::transport::Transport;
 
 pub(crate) struct Paced<T, R> {
     host: Arc<Host<T, R>>,
-    topology: Topology,
+    topology: Arc<Topology>,
     name: Name,
     checked: Checked,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Paced<T, R> {
 impl<T: Transport, R: Runtime> Paced<T, R> {
     pub(crate) fn new(
         host: Arc<Host<T, R>>,
-        topology: &Topology,
+        topology: &Arc<Topology>,
         name: Name,
         checked: Checked,
     ) -> Self {
@@ -35,16 +35,16 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
 
     /// The same, with an option that is `checked`.
     pub(crate) fn with(mut self, checked: Result<(), Fault>) -> Self {
-        self.checked = self.checked.and(checked);
+        self.checked.note(checked);
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.checked.of(Some(self.key()))
     }
 
     /// One call, if it may send anything.
-    pub(crate) fn call(&self) -> Result<PacedCall, Error> {
+    pub(crate) fn call(&self) -> Result<PacedCall, Fault> {
         self.check()?;
         PacedCall::new(&self.topology, &self.name, &self.host.runtime)
     }

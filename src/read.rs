@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::operation::{Ask, Completed, TimeLimit};
 use crate::runtime::Runtime;
 use crate::script::{self, Call};
@@ -19,18 +19,18 @@ use crate::transport::Transport;
 /// As [`reading`]; those of the bridge.
 pub(crate) async fn read<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
-    topology: &Topology,
+    topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
-) -> Result<Vec<Reply>, Error> {
+) -> Result<Vec<Reply>, Fault> {
     let reading = reading(&host.runtime, topology, reads, tells_each)?;
     replies(drive(host, reading).await)
 }
 
 /// What [`reading`] comes to.
-pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
+pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Fault> {
     let replies = completed.outcome?.replies()?;
-    Ok(replies.ok_or_else(script::shape)?)
+    replies.ok_or_else(script::shape)
 }
 
 /// The call for [`read`].
@@ -39,13 +39,13 @@ pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
 /// [`Error::InvalidArgument`] if one may write, or there are several bridges to read from.
 pub(crate) fn reading<R: Runtime>(
     runtime: &R,
-    topology: &Topology,
+    topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
-) -> Result<Ask, Error> {
+) -> Result<Ask, Fault> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
-        return Err(Error::invalid(
+        return Err(Fault::invalid(
             if cfg!(all(target_family = "wasm", feature = "host-json")) {
                 "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
             } else {

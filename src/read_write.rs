@@ -70,7 +70,7 @@ impl<T, R> Clone for ReadWrite<T, R> {
 impl<T, R> fmt::Debug for ReadWrite<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadWrite")
-            .field("name", &self.write.name.shown())
+            .field("name", &self.write.settings.name.shown())
             .finish_non_exhaustive()
     }
 }

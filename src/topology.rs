@@ -129,15 +129,15 @@ impl Topology {
     }
 
     /// One of its bridges alone.
-    pub(crate) fn of(&self, endpoint: usize) -> Self {
-        Self {
+    pub(crate) fn of(&self, endpoint: usize) -> Arc<Self> {
+        Arc::new(Self {
             layout: Layout::Single(endpoint),
             ..self.clone()
-        }
+        })
     }
 
     /// Where the lock called `name` lives.
-    pub(crate) fn for_name(&self, name: &Name) -> Self {
+    pub(crate) fn for_name(self: &Arc<Self>, name: &Name) -> Arc<Self> {
         match self.shard(name) {
             Some(endpoint) => self.of(endpoint),
             None => self.clone(),
@@ -158,7 +158,7 @@ impl Topology {
     }
 
     /// Of a quorum, the bridge that all who want `name` ask first.
-    pub(crate) fn first_of(&self, name: &Name) -> Self {
+    pub(crate) fn first_of(&self, name: &Name) -> Arc<Self> {
         let urls = self
             .endpoints()
             .iter()

@@ -47,7 +47,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Layout::Quorum => Err(Fault::invalid(refusal)),
             Layout::Single(_) | Layout::Sharded(_) => Ok(()),
         };
-        let checked = self.checked.clone().and(named).and(placed);
+        let mut checked = self.checked.clone();
+        checked.note(named);
+        checked.note(placed);
         Paced::new(self.host.clone(), &self.topology, name, checked)
     }
 }

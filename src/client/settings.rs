@@ -1,5 +1,6 @@
 //! The settings of a client that have a default.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Client;
@@ -7,6 +8,7 @@ use super::Client;
 use crate::error::Error;
 use crate::error::Fault;
 use crate::runtime::Runtime;
+use crate::topology::Topology;
 use crate::transport::Transport;
 use crate::ttl;
 
@@ -30,7 +32,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is shorter.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.topology.request_timeout = timeout;
+        self.topology_mut().request_timeout = timeout;
         self.with(timeout >= ttl::SHORTEST, || {
             let given = ttl::shown(timeout);
             format!("the time-out of a request is 1 ms or more, not {given}")
@@ -46,7 +48,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.topology.attempts = attempts;
+        self.topology_mut().attempts = attempts;
         self.with(attempts > 0, || {
             "an operation is attempted once or more, not 0 times".to_owned()
         })
@@ -67,7 +69,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of range.
     #[must_use]
     pub fn fence_life(mut self, life: Duration) -> Self {
-        self.topology.fence_life = life;
+        self.topology_mut().fence_life = life;
         self.with(ttl::is_valid(life, MINUTE..=ttl::MAX), || {
             let given = ttl::shown(life);
             format!(
@@ -76,10 +78,16 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         })
     }
 
+    /// Once, and not in each option.
+    #[inline(never)]
+    pub(super) fn topology_mut(&mut self) -> &mut Topology {
+        Arc::make_mut(&mut self.topology)
+    }
+
     /// With an option that `is_valid`, or else with what to say of it.
     pub(super) fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
         let checked = is_valid.then_some(()).ok_or_else(|| Fault::invalid(what()));
-        self.checked = self.checked.and(checked);
+        self.checked.note(checked);
         self
     }
 }

@@ -117,7 +117,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// days, in whole milliseconds.
     #[must_use]
     pub fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
-        self.topology.quarantine = longest_ttl;
+        self.topology_mut().quarantine = longest_ttl;
         self.with(ttl::is_valid(longest_ttl, ttl::SHORTEST..=ttl::MAX), || {
             let given = ttl::shown(longest_ttl);
             format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
@@ -130,11 +130,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn shard_of(&self, name: &str) -> Self {
         let (name, checked) = self.named(name);
-        Self {
-            topology: self.topology.for_name(&name),
-            checked: self.checked.clone().and(checked),
-            ..self.clone()
-        }
+        let mut shard = self.clone();
+        shard.topology = self.topology.for_name(&name);
+        shard.checked.note(checked);
+        shard
     }
 }
 

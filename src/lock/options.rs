@@ -1,8 +1,9 @@
 //! The options of an acquisition.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Lock;
+use super::{Lock, Settings};
 use crate::error::{Error, Fault};
 use crate::label;
 use crate::name;
@@ -31,14 +32,20 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        self.checked.of(Some(self.key()))
+        Ok(self.settings.check()?)
     }
 
     /// Applies `set`. The lock's calls fail with the first error.
-    pub(crate) fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Self {
-        let checked = set(&mut self);
-        self.checked = self.checked.and(checked);
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Settings) -> Result<(), Fault>) -> Self {
+        let checked = set(self.settings());
+        self.settings().checked.note(checked);
         self
+    }
+
+    /// Once, and not in each option.
+    #[inline(never)]
+    pub(crate) fn settings(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.settings)
     }
 
     /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds.
@@ -96,12 +103,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
-    pub fn max_requests(self, requests: u32) -> Self {
-        self.with(|lock| {
-            lock.max_requests = requests;
-            let what = || Fault::invalid("an acquisition has 1 request or more, not 0");
-            (requests > 0).then_some(()).ok_or_else(what)
-        })
+    pub fn max_requests(mut self, requests: u32) -> Self {
+        self.max_requests = requests;
+        let what = || Fault::invalid("an acquisition has 1 request or more, not 0");
+        self.with(|_| (requests > 0).then_some(()).ok_or_else(what))
     }
 
     /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default

@@ -119,7 +119,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         let mut not_kept = None;
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(Some(lease)).await?;
-            let store = self.storing(&self.written(&value)?)?;
+            let store = self.storing(&self.written(&value)?).map_err(Error::from)?;
             match lease.commit(&[store]).await {
                 Err(error) if is_away(&error) => {
                     not_kept = Some(value);
@@ -161,7 +161,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         };
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(lease).await?;
-            lease.commit(&[self.storing(&write(&value)?)?]).await?;
+            let store = self.storing(&write(&value)?).map_err(Error::from)?;
+            lease.commit(&[store]).await?;
             Ok(value)
         };
         Ok(OnceOutcome::Executed(self.execute(granted, execute).await?))
@@ -169,7 +170,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
 
     async fn begin(&self) -> Result<Taken<Granted>, Error> {
         let begun = pin!(drive(self.lock.host(), self.beginning()?));
-        self.lock.unless_gone(begun).await
+        Ok(self.lock.unless_gone(begun).await?)
     }
 
     /// Executes work that stores its result under the lease.

@@ -9,54 +9,49 @@ use crate::command::{Command, Reply};
 use crate::error::Fault;
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
-use crate::name::Name;
+use crate::lock::Settings;
 use crate::redact;
-use crate::replicas::Replicas;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Answer, Call, Subject, Waiter};
 use crate::token::{Session, Token};
-use crate::topology::{Endpoint, Topology};
+use crate::topology::Endpoint;
 
 #[derive(Clone)]
 pub(crate) struct Claim {
-    pub(crate) topology: Topology,
-    pub(crate) name: Name,
-    pub(crate) kind: Kind,
-    pub(crate) ttl: Duration,
-    pub(crate) replicas: Option<Replicas>,
+    pub(crate) lock: Arc<Settings>,
     pub(crate) token: Token,
     /// Tells its requests from those of another that resumed the same token.
     pub(crate) session: Session,
     /// Who claims it, if others may go on with it.
     pub(crate) caller: Option<Caller>,
-    /// The label that others see while it holds the lock, as it is stored.
-    pub(crate) label: String,
     /// When it was made; of a lease, when it was granted or resumed.
     pub(crate) since: Instant,
 }
 
 impl Claim {
     pub(crate) fn subject(&self) -> Subject<'_> {
+        let Settings { name, kind, .. } = &*self.lock;
+        let fence_life = kind.fence_life();
         Subject {
-            name: &self.name,
-            kind: &self.kind,
+            name,
+            kind,
             token: &self.token,
-            label: &self.label,
-            uptime: uptime(&self.kind, &self.topology, self.ttl),
-            fence_life: self.kind.fence_life().unwrap_or(self.topology.fence_life),
+            label: &self.lock.label,
+            uptime: self.lock.uptime(),
+            fence_life: fence_life.unwrap_or(self.lock.topology.fence_life),
         }
     }
 
     /// Whether `commands` may run where the lock is.
     pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
-        check_kind(&self.kind, commands)?;
-        script::check_writes(commands, &self.name)
+        check_kind(&self.lock.kind, commands)?;
+        script::check_writes(commands, &self.lock.name)
     }
 
     /// Whether its bridge can wait for replicas, if it is to.
     pub(crate) fn check_replicas(&self) -> Result<(), Fault> {
         let can_wait = |endpoint: &Arc<Endpoint>| endpoint.bridge.pairs();
-        match self.replicas.is_none() || self.topology.asked().iter().all(can_wait) {
+        match self.lock.replicas.is_none() || self.lock.topology.asked().iter().all(can_wait) {
             true => Ok(()),
             false => Err(Fault::invalid(
                 "webdis cannot wait for replicas: it has no requests of two commands",
@@ -67,7 +62,7 @@ impl Claim {
     /// Whether it may be renewed for `ttl`. A server that came back empty has no say for as long as
     /// the longest hold that it may have forgotten.
     pub(crate) fn check_renewal(&self, ttl: Duration) -> Result<(), Fault> {
-        match uptime(&self.kind, &self.topology, self.ttl) {
+        match self.lock.uptime() {
             Some(longest) if ttl > longest => Err(Fault::invalid(
                 "a lock over several bridges is renewed for no longer than its ttl, or the quarantine",
             )),
@@ -77,7 +72,7 @@ impl Claim {
 
     /// What has `call` executed where the lock lives.
     pub(crate) fn ask(&self, call: Arc<Call>, limit: TimeLimit) -> Ask {
-        Ask::new(&self.topology, call, &self.session, limit)
+        Ask::new(&self.lock.topology, call, &self.session, limit)
     }
 
     /// `replies` in which errors have neither the token nor a credential.
@@ -85,7 +80,7 @@ impl Claim {
         for reply in &mut replies {
             if let Reply::Error(text) = reply {
                 let text_only = redact::without(self.token.expose(), text);
-                *text = self.topology.quote(&text_only);
+                *text = self.lock.topology.quote(&text_only);
             }
         }
         replies
@@ -117,13 +112,25 @@ impl Claim {
         (self.caller.as_ref()).map_or(&self.session, Caller::waits_as)
     }
 
-    /// What errors call the lock.
-    pub(crate) fn lock(&self) -> String {
-        self.name.shown().to_owned()
+    /// What errors and events call the lock.
+    pub(crate) fn shown(&self) -> &str {
+        self.lock.name.shown()
+    }
+
+    pub(crate) fn ttl(&self) -> Duration {
+        self.lock.lasts()
+    }
+
+    /// It is stored with these, whatever its own lock says.
+    pub(crate) fn adopt(&mut self, ttl: Duration, label: String) {
+        if self.ttl() != ttl || self.lock.label != label {
+            let lock = Arc::make_mut(&mut self.lock);
+            (lock.ttl, lock.label) = (Some(ttl), label);
+        }
     }
 
     pub(crate) fn observe(&self, host: &dyn Surroundings, kind: EventKind<'_>) {
-        let name = self.name.shown();
+        let name = self.shown();
         host.tell(&Event { lock: name, kind });
     }
 
@@ -135,12 +142,6 @@ impl Claim {
         };
         self.observe(host, kind);
     }
-}
-
-/// How long a server must have been up to have a say in a lock that is asked for with `ttl`, in a
-/// quorum.
-pub(crate) fn uptime(kind: &Kind, topology: &Topology, ttl: Duration) -> Option<Duration> {
-    kind.is_voted().then(|| ttl.max(topology.quarantine))
 }
 
 /// Whether a lock of this kind has these commands run, if there are any.

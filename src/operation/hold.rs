@@ -67,7 +67,7 @@ impl Hold {
     }
 
     /// As [`Hold::leave`], while others may have calls of it under way.
-    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Error> {
+    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Fault> {
         self.check_own(host, now)?;
         let handed = self.state().hand_over();
         handed.map_err(|why| self.error(why))?;
@@ -103,15 +103,15 @@ impl Hold {
     }
 
     /// Until what is returned is dropped, it is kept.
-    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Error> {
+    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Fault> {
         self.start_keeping()?;
         Ok(Keeping(self))
     }
 
     /// It is kept, until [`Hold::quit_keeping`].
-    pub(crate) fn start_keeping(&self) -> Result<(), Error> {
+    pub(crate) fn start_keeping(&self) -> Result<(), Fault> {
         let begun = self.state().begin_keeping();
-        begun.map_err(|why| self.error(why).into())
+        begun.map_err(|why| self.error(why))
     }
 
     pub(crate) fn quit_keeping(&self) {
@@ -147,17 +147,17 @@ impl Hold {
 
     /// What renewals give it, as far as that is known.
     pub(super) fn ttl(&self) -> Duration {
-        self.terms.ttl().unwrap_or(self.claim.ttl)
+        self.terms.ttl().unwrap_or_else(|| self.claim.ttl())
     }
 
     /// Why it is not known what became of the last write, if it is not.
     pub(crate) fn unknown(&self, now: Instant) -> Option<Fault> {
         let unknown = self.state().unknown(now);
-        unknown.map(|error| error.of_lock(Some(self.claim.name.shown())))
+        unknown.map(|error| error.of_lock(Some(self.claim.shown())))
     }
 
     pub(crate) fn error(&self, why: Why) -> Fault {
-        why.about(self.claim.lock())
+        why.about(self.claim.shown().to_owned())
     }
 
     /// It reads from now on.
@@ -186,7 +186,7 @@ impl Hold {
 
     /// Nobody waits for a write any more.
     pub(super) fn forsake(&self, now: Instant, writing: Writing) {
-        let lock = self.claim.name.shown();
+        let lock = self.claim.shown();
         self.state().forsake(writing, now, lock);
         self.watchers.tell();
     }
@@ -232,7 +232,7 @@ impl Hold {
         self.end(Why::Lost);
         self.tell_loss(cx.host(), cx.now);
         // A minority may still keep others out.
-        if self.claim.kind.is_voted() {
+        if self.claim.lock.kind.is_voted() {
             self.claim.abandon(cx, None, TimeLimit::TIMEOUT);
         }
     }

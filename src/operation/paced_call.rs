@@ -1,8 +1,10 @@
 //! One call of a throttle or of a debounce: what it asks with, and how it is given up.
 
+use std::sync::Arc;
+
 use super::ask::HearOut;
 use super::{Ask, Cx, TimeLimit};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::name::Name;
 use crate::runtime::Surroundings;
 use crate::script::Call;
@@ -11,7 +13,7 @@ use crate::topology::Topology;
 
 #[derive(Clone)]
 pub(crate) struct PacedCall {
-    topology: Topology,
+    topology: Arc<Topology>,
     pub(super) name: Name,
     /// Tells it from all others: a repeat has the same.
     pub(super) token: Token,
@@ -22,10 +24,10 @@ impl PacedCall {
     /// # Errors
     /// [`Error::EntropyUnavailable`].
     pub(crate) fn new(
-        topology: &Topology,
+        topology: &Arc<Topology>,
         name: &Name,
         host: &dyn Surroundings,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Fault> {
         let (session, token) = Session::with_token(host)?;
         Ok(Self {
             topology: topology.clone(),

@@ -10,7 +10,7 @@ use worker::{Context, Env, Fetcher, ScheduleContext};
 use super::{Client, Fetch, Host, promise};
 use crate::bridge::Bridge;
 use crate::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 
 #[wasm_bindgen]
 extern "C" {
@@ -96,12 +96,12 @@ impl Bridge {
             // A text can be written to.
             let _ = write!(message, "{between}{url} and {credential}");
         }
-        Err(Error::invalid(message))
+        Err(Fault::invalid(message))
     }
 }
 
 fn half(set: &str, missing: &str) -> Error {
-    Error::invalid(format!(
+    Fault::invalid(format!(
         "the environment has {set}, and no {missing}: set both"
     ))
 }

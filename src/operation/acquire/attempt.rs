@@ -8,6 +8,8 @@
 //!                     Revoting ──▶ attempted
 //! ```
 
+use std::sync::Arc;
+
 use super::super::{Ask, Completed, TimeLimit, Why, deadline};
 use super::taken::{Attempted, Grant, HeldBy};
 use super::{Acquire, Backoff, Cx, Input, Operation, Step, Whom};
@@ -46,13 +48,13 @@ impl Acquire {
         if let Err(fault) = self.update(cx) {
             return Some(Attempted::Failed(fault));
         }
-        if self.claim.kind.is_voted() {
+        if self.claim.lock.kind.is_voted() {
             return self.ask_several(cx);
         }
         // A wait has its own rules for sending again.
         let most = if self.has_asked { 1 } else { u32::MAX };
         let limit = TimeLimit::ttl(self.ttl()).attempts(most);
-        let topology = self.claim.topology.clone();
+        let topology = self.claim.lock.topology.clone();
         self.ask(cx, &topology, limit, Whom::One)
     }
 
@@ -62,7 +64,7 @@ impl Acquire {
     /// Now and then an attempt asks all bridges nevertheless, since that one bridge alone may still
     /// know of a holder that is gone.
     fn ask_several(&mut self, cx: &mut Cx<'_>) -> Outcome {
-        let several = &self.claim.topology;
+        let several = &self.claim.lock.topology;
         let attempts = if self.has_asked { 1 } else { several.attempts };
         self.wait.backoff = Some(Backoff::new(attempts, Nanos::of(several.request_timeout)));
         let asks_one_first = !self.tries.is_multiple_of(ALL_AT_ONCE);
@@ -72,23 +74,23 @@ impl Acquire {
         }
         // The part of the ttl that each of them may take for a vote.
         let limit = TimeLimit::ttl(self.ttl() / 4).attempts(1);
-        let first = several.first_of(&self.claim.name);
+        let first = several.first_of(&self.claim.lock.name);
         self.ask(cx, &first, limit, Whom::First)
     }
 
     pub(super) fn ttl(&self) -> Nanos {
-        Nanos::of(self.claim.ttl)
+        Nanos::of(self.claim.ttl())
     }
 
     fn vote(&mut self, cx: &mut Cx<'_>) -> Outcome {
-        let several = self.claim.topology.clone();
+        let several = self.claim.lock.topology.clone();
         self.ask(cx, &several, TimeLimit::ttl(self.ttl()), Whom::Vote)
     }
 
     fn ask(
         &mut self,
         cx: &mut Cx<'_>,
-        topology: &Topology,
+        topology: &Arc<Topology>,
         limit: TimeLimit,
         whom: Whom,
     ) -> Outcome {
@@ -122,10 +124,10 @@ impl Acquire {
         self.requests += completed.requests;
         let asked_at = completed.asked_at;
         let before = before || completed.earlier_may_run;
-        let lock = self.claim.lock();
+        let lock = self.claim.shown().to_owned();
         let failed = match completed.outcome {
             Ok(Answer::Granted { fence, replies }) => {
-                let deadline = deadline(asked_at, self.claim.ttl);
+                let deadline = deadline(asked_at, self.claim.ttl());
                 if deadline > cx.now {
                     return Attempted::Granted(Grant {
                         deadline,
@@ -147,7 +149,7 @@ impl Acquire {
                 self.needs_cleanup = before;
                 Error::Quarantined { lock, retry_after }.into()
             }
-            Ok(Answer::Kept(result)) if self.claim.kind.keeps_result() => {
+            Ok(Answer::Kept(result)) if self.claim.lock.kind.keeps_result() => {
                 self.needs_cleanup = before;
                 return Attempted::Kept(result);
             }
@@ -169,7 +171,7 @@ impl Acquire {
     /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none
     /// below it. Any later majority has one of those bridges.
     fn raise(&mut self, cx: &mut Cx<'_>, grant: Grant) -> Outcome {
-        let raise = Call::raise(self.claim.subject(), grant.fence, self.claim.ttl);
+        let raise = Call::raise(self.claim.subject(), grant.fence, self.claim.ttl());
         let Some(call) = raise else {
             return Some(Attempted::Granted(grant));
         };
@@ -188,8 +190,8 @@ impl Acquire {
         self.requests += completed.requests;
         let failed = match completed.outcome.and_then(Answer::done) {
             Ok(true) if grant.deadline > cx.now => return Attempted::Granted(grant),
-            Ok(true) => Why::Expired.about(self.claim.lock()),
-            Ok(false) => Why::Lost.about(self.claim.lock()),
+            Ok(true) => Why::Expired.about(self.claim.shown().to_owned()),
+            Ok(false) => Why::Lost.about(self.claim.shown().to_owned()),
             Err(fault) => fault,
         };
         // A token is raised to one fence. Else this raise, if it comes late, could lower a later
@@ -222,7 +224,7 @@ impl Acquire {
         let (session, token) = Session::with_token(cx.host())?;
         self.claim.session = session;
         self.claim.token = token;
-        let (subject, ttl) = (self.claim.subject(), self.claim.ttl);
+        let (subject, ttl) = (self.claim.subject(), self.claim.ttl());
         self.call = Call::acquire(subject, ttl, None, false, Reads::NONE).into();
         Ok(())
     }

@@ -18,12 +18,12 @@ impl Acquire {
     pub(super) fn held(&self, now: Instant, found: Contended, estimate: Option<Duration>) -> Fault {
         let at_expiry = found.remaining.unwrap_or(UNENDING);
         // Of several names the one that is held.
-        let name = found.at.and_then(|at| self.claim.name.at(at));
-        let quote = |label: String| self.claim.topology.quote(&self.call.redact(&label));
-        let name = name.map_or_else(|| self.claim.name.key(), Name::key);
+        let name = found.at.and_then(|at| self.claim.lock.name.at(at));
+        let quote = |label: String| self.claim.lock.topology.quote(&self.call.redact(&label));
+        let name = name.map_or_else(|| self.claim.lock.name.key(), Name::key);
         Fault::from(Error::Held {
             lock: name.to_owned(),
-            is_own: self.waits && self.claim.topology.holds().has(name, now),
+            is_own: self.waits && self.claim.lock.topology.holds().has(name, now),
             remaining: found.remaining,
             ahead: found.ahead,
             label: found.label.map(quote),
@@ -43,7 +43,7 @@ impl Acquire {
 
     /// How often it may still ask.
     pub(super) fn tries_left(&self) -> u32 {
-        self.requests_left() / self.claim.kind.requests_of_a_try()
+        self.requests_left() / self.claim.lock.kind.requests_of_a_try()
     }
 
     /// It has the lock. The receiver of the grant is responsible for the token now.
@@ -79,7 +79,7 @@ impl Acquire {
 
     /// Gives up though a call may be under way, whose outcome nobody gets.
     pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
-        self.uncounted = self.claim.topology.requests_of_a_call();
+        self.uncounted = self.claim.lock.topology.requests_of_a_call();
         self.give_up(cx);
     }
 

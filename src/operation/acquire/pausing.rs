@@ -126,7 +126,7 @@ impl Acquire {
         if !self.wait.subscription.is_closed() || !may_listen {
             return None;
         }
-        let topology = &self.claim.topology;
+        let topology = &self.claim.lock.topology;
         let from = self.wait.subscription.possible_from(topology)?;
         let schedule = &mut self.wait.schedule;
         let at = *(self.wait.listen_at)

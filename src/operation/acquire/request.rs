@@ -39,7 +39,8 @@ impl Acquire {
             Some(caller) => caller.stand(own),
             None => own,
         };
-        (claim.ttl, claim.label, options.fair) = (ttl, label, fair);
+        claim.adopt(ttl, label);
+        options.fair = fair;
         let fixed = reads.unwrap_or_default();
         Self {
             call: call(&claim, &options, waiter.as_ref(), fixed),
@@ -63,7 +64,7 @@ impl Acquire {
     /// Has the next request read what is to be read by now.
     pub(super) fn update(&mut self, cx: &mut Cx<'_>) -> Result<(), Fault> {
         if !self.claim.is_own() {
-            return Err(Why::Lost.about(self.claim.lock()));
+            return Err(Why::Lost.about(self.claim.shown().to_owned()));
         }
         let reads = if self.inquires {
             cx.reads()
@@ -72,8 +73,8 @@ impl Acquire {
         };
         (self.claim.check_replicas())
             .and_then(|()| script::check_reads(&reads))
-            .and_then(|()| check_kind(&self.claim.kind, &reads))
-            .map_err(|error| error.of_lock(Some(self.claim.name.shown())))?;
+            .and_then(|()| check_kind(&self.claim.lock.kind, &reads))
+            .map_err(|error| error.of_lock(Some(self.claim.shown())))?;
         if !self.inquires {
             return Ok(());
         }
@@ -88,8 +89,8 @@ impl Wait {
     fn new(claim: &Claim, options: &AcquireOptions, channel: Option<String>) -> Self {
         let wait = options.wait.unwrap_or_default();
         let end = claim.since + wait;
-        let tries = options.max_requests / claim.kind.requests_of_a_try();
-        let liveness = Nanos::of(schedule::liveness(claim.ttl));
+        let tries = options.max_requests / claim.lock.kind.requests_of_a_try();
+        let liveness = Nanos::of(schedule::liveness(claim.ttl()));
         Self {
             end,
             schedule: Schedule::new(end, Nanos::of(wait), liveness, tries),
@@ -112,25 +113,25 @@ impl Wait {
 /// The place in the queue that `claim` would have.
 fn own_place(claim: &Claim, options: &AcquireOptions) -> QueuePlace {
     let stands = options.wait.is_some() && options.max_requests >= REQUESTS_OF_A_WAIT;
-    let channel = (stands && claim.topology.may_push())
-        .then(|| claim.kind.channel(&claim.name, claim.waits_as()))
+    let channel = (stands && claim.lock.topology.may_push())
+        .then(|| claim.lock.kind.channel(&claim.lock.name, claim.waits_as()))
         .flatten();
-    let waiter = (stands && claim.kind.queues()).then(|| {
-        let liveness = schedule::liveness(claim.ttl);
+    let waiter = (stands && claim.lock.kind.queues()).then(|| {
+        let liveness = schedule::liveness(claim.ttl());
         Waiter::new(
             &claim.token,
-            claim.ttl.min(liveness),
-            claim.ttl,
+            claim.ttl().min(liveness),
+            claim.ttl(),
             liveness,
             options.fair,
-            claim.kind.wants(),
-            &claim.label,
+            claim.lock.kind.wants(),
+            &claim.lock.label,
             channel.as_deref(),
         )
     });
     QueuePlace {
-        ttl: claim.ttl,
-        label: claim.label.clone(),
+        ttl: claim.ttl(),
+        label: claim.lock.label.clone(),
         fair: options.fair,
         waiter,
         channel,
@@ -148,14 +149,14 @@ fn call(
         commands: reads,
         in_any_case: options.reads_in_any_case,
     };
-    Call::acquire(subject, claim.ttl, waiter, options.fair, reads)
-        .replicated(claim.replicas.as_ref())
+    Call::acquire(subject, claim.ttl(), waiter, options.fair, reads)
+        .replicated(claim.lock.replicas.as_ref())
         .telling_each(options.tells_each)
         .into()
 }
 
 fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
-    let is_whole = waiter.is_some_and(|waiter| claim.ttl <= waiter.liveness);
+    let is_whole = waiter.is_some_and(|waiter| claim.ttl() <= waiter.liveness);
     // The release that hands it over waits for no replicas.
-    is_whole && reads.is_empty() && claim.replicas.is_none()
+    is_whole && reads.is_empty() && claim.lock.replicas.is_none()
 }

@@ -1,7 +1,7 @@
 //! What an acquisition comes to.
 
 use crate::command::Reply;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::event::EventKind;
 use crate::nanos::Nanos;
 use crate::operation::{Claim, Cx, Hold, Terms};
@@ -35,7 +35,7 @@ impl Granted {
 
     /// The hold that begins, and the replies to the reads.
     pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
-        let terms = Terms::new(self.fence, Some(self.claim.ttl));
+        let terms = Terms::new(self.fence, Some(self.claim.ttl()));
         let hold = Hold::new(self.claim, terms, Some(self.deadline));
         (hold, self.replies)
     }
@@ -73,10 +73,10 @@ pub(crate) enum Taken<L> {
 }
 
 impl<L> Taken<L> {
-    pub(super) fn lock(self) -> Result<L, Error> {
+    pub(super) fn lock(self) -> Result<L, Fault> {
         match self {
             Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(shape().into()),
+            Self::Result(_) => Err(shape()),
         }
     }
 }

@@ -130,7 +130,7 @@ impl Acquire {
         };
         self.claim.observe(cx.host(), kind);
         self.wait.has_begun = true;
-        self.wait.listen_at = (self.wait.subscription).possible_from(&self.claim.topology);
+        self.wait.listen_at = (self.wait.subscription).possible_from(&self.claim.lock.topology);
         self.wait.connected_by = cx.now.after(CONNECTED_WITHIN);
     }
 
@@ -169,7 +169,7 @@ impl Acquire {
             return Some(Meaning::Superseded);
         }
         let since_answer = Duration::from_micros(redis_us.saturating_sub(answered_us));
-        let ttl = self.claim.ttl;
+        let ttl = self.claim.ttl();
         let reckoned = deadline(found.asked_at, since_answer.saturating_add(ttl));
         let until = reckoned.min(deadline(cx.now, ttl));
         // A lease that is half over is worth a request, which gives it the full ttl.

@@ -10,7 +10,7 @@ use crate::runtime::Instant;
 
 impl Hold {
     pub(super) fn make_known(&self) {
-        for name in iter::once(&self.claim.name).chain(self.claim.name.others()) {
+        for name in iter::once(&self.claim.lock.name).chain(self.claim.lock.name.others()) {
             self.holds().enter(name.key(), &self.holding());
         }
     }
@@ -20,7 +20,7 @@ impl Hold {
     }
 
     fn holds(&self) -> &Holds {
-        self.claim.topology.holds()
+        self.claim.lock.topology.holds()
     }
 }
 

@@ -1,0 +1,57 @@
+//! What a lock is, and how it is asked for: all but its host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::checked::Checked;
+use crate::error::Fault;
+use crate::kind::Kind;
+use crate::name::Name;
+use crate::replicas::Replicas;
+use crate::topology::Topology;
+use crate::ttl;
+
+/// Shared by a lock and its claims, so that neither copies it. It knows no host, so its code is
+/// compiled once.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) name: Name,
+    pub(crate) kind: Kind,
+    /// `None` unless it was set.
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) fair: bool,
+    pub(crate) replicas: Option<Replicas>,
+    /// As it is stored.
+    pub(crate) label: String,
+    pub(crate) checked: Checked,
+}
+
+impl Settings {
+    pub(crate) fn new(topology: &Arc<Topology>, name: Name, kind: Kind, checked: Checked) -> Self {
+        Self {
+            topology: topology.for_name(&name),
+            name,
+            kind,
+            ttl: None,
+            fair: false,
+            replicas: None,
+            label: String::new(),
+            checked,
+        }
+    }
+
+    /// What is invalid, if anything is.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        self.checked.of(Some(self.name.shown()))
+    }
+
+    pub(crate) fn lasts(&self) -> Duration {
+        self.ttl.unwrap_or(ttl::DEFAULT)
+    }
+
+    /// How long a server must have been up to have a say, in a quorum.
+    pub(crate) fn uptime(&self) -> Option<Duration> {
+        (self.kind.is_voted()).then(|| self.lasts().max(self.topology.quarantine))
+    }
+}
