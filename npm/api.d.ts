@@ -112,6 +112,94 @@ export interface Holder {
 	readonly remaining: number | null;
 	readonly label: string | null;
 }
+export type Word = string | number | bigint | {
+	readonly key: string;
+};
+export type Command = readonly [
+	name: string,
+	...words: Word[]
+];
+export interface RenewOptions extends CallOptions {
+	readonly ttl?: number | undefined;
+}
+export interface RunOptions {
+	readonly maxHold?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
+	readonly signal?: AbortSignal | undefined;
+}
+export interface StopKeeping extends Disposable {
+	(): void;
+}
+export declare class Lease implements Disposable, AsyncDisposable {
+	#private;
+	readonly [Symbol.dispose]: () => void;
+	readonly [Symbol.asyncDispose]: () => Promise<void>;
+	readonly name: string;
+	private constructor();
+	get fence(): number;
+	get token(): string;
+	get remaining(): number;
+	get expiresAt(): Date | null;
+	get signal(): AbortSignal;
+	renew(options?: RenewOptions): Promise<void>;
+	downgrade(options?: CallOptions): Promise<void>;
+	exec(commands: readonly Command[], options?: CallOptions): Promise<Reply[]>;
+	commit(commands: readonly Command[], options?: CallOptions): Promise<Reply[]>;
+	release(options?: CallOptions): Promise<void>;
+	run<T>(work: (lease: this) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+	keepAlive(options?: KeepAliveOptions): StopKeeping;
+	handOver(): string;
+}
+export interface LockOptions {
+	readonly ttl?: number | undefined;
+	readonly wait?: number | undefined;
+	readonly fair?: boolean | undefined;
+	readonly maxRequests?: number | undefined;
+	readonly maxHold?: number | undefined;
+	readonly signalList?: string | undefined;
+	readonly label?: string | undefined;
+	readonly waitForReplicas?: {
+		readonly count: number;
+		readonly within: number;
+	} | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+export type SemaphoreOptions = Omit<LockOptions, "signalList">;
+export type ReadWriteOptions = Omit<LockOptions, "signalList">;
+export type LockAllOptions = Omit<LockOptions, "signalList">;
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
+export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
+	readonly keep?: number | undefined;
+	readonly fingerprint?: string | undefined;
+	readonly maxBytes?: number | undefined;
+	readonly ttl?: number | undefined;
+	readonly wait?: number | undefined;
+	readonly ifUnavailable?: "fail" | "run" | undefined;
+}
+export interface OnceOutcome<T> {
+	readonly value: T;
+	readonly replayed: boolean;
+	readonly notKept?: UnavailableError | TimedOutError;
+}
+export declare class Once<L extends Lease | undefined = Lease> {
+	#private;
+	readonly key: string;
+	private constructor();
+	run<T>(work: (lease: L) => T | PromiseLike<T>, options?: CallOptions): Promise<OnceOutcome<T>>;
+	forget(options?: CallOptions): Promise<boolean>;
+}
+export interface CachedOptions extends Pick<OnceOptions, "ttl" | "wait" | "maxBytes" | "maxHold" | "maxRequests" | "signal" | "ifUnavailable"> {
+	readonly fresh: number;
+	readonly stale: number;
+}
+export declare class Cached {
+	#private;
+	readonly key: string;
+	get<T>(refill: () => T | PromiseLike<T>, options?: CallOptions): Promise<T>;
+	forget(options?: CallOptions): Promise<boolean>;
+}
 export type LockEvent = {
 	readonly lock: string;
 } & ({
@@ -205,13 +293,6 @@ export interface ReadOptions extends CallOptions {
 	readonly shardOf?: string | undefined;
 }
 export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);
-export type Word = string | number | bigint | {
-	readonly key: string;
-};
-export type Command = readonly [
-	name: string,
-	...words: Word[]
-];
 export interface DebounceOptions {
 	readonly maxWait?: number | undefined;
 }
@@ -226,39 +307,6 @@ export declare class Debounce {
 	readonly name: string;
 	private constructor();
 	run<T>(work: () => T | PromiseLike<T>, options?: CallOptions): Promise<DebounceOutcome<T>>;
-}
-export interface RenewOptions extends CallOptions {
-	readonly ttl?: number | undefined;
-}
-export interface RunOptions {
-	readonly maxHold?: number | undefined;
-	readonly signal?: AbortSignal | undefined;
-}
-export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
-	readonly signal?: AbortSignal | undefined;
-}
-export interface StopKeeping extends Disposable {
-	(): void;
-}
-export declare class Lease implements Disposable, AsyncDisposable {
-	#private;
-	readonly [Symbol.dispose]: () => void;
-	readonly [Symbol.asyncDispose]: () => Promise<void>;
-	readonly name: string;
-	private constructor();
-	get fence(): number;
-	get token(): string;
-	get remaining(): number;
-	get expiresAt(): Date | null;
-	get signal(): AbortSignal;
-	renew(options?: RenewOptions): Promise<void>;
-	downgrade(options?: CallOptions): Promise<void>;
-	exec(commands: readonly Command[], options?: CallOptions): Promise<Reply[]>;
-	commit(commands: readonly Command[], options?: CallOptions): Promise<Reply[]>;
-	release(options?: CallOptions): Promise<void>;
-	run<T>(work: (lease: this) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
-	keepAlive(options?: KeepAliveOptions): StopKeeping;
-	handOver(): string;
 }
 export declare class Lock {
 	#private;
@@ -278,44 +326,6 @@ export declare class Lock {
 	inspect(options?: CallOptions): Promise<Inspection>;
 	forceRelease(options?: CallOptions): Promise<boolean>;
 	resume(token: string): Lease;
-}
-export interface LockOptions {
-	readonly ttl?: number | undefined;
-	readonly wait?: number | undefined;
-	readonly fair?: boolean | undefined;
-	readonly maxRequests?: number | undefined;
-	readonly maxHold?: number | undefined;
-	readonly signalList?: string | undefined;
-	readonly label?: string | undefined;
-	readonly waitForReplicas?: {
-		readonly count: number;
-		readonly within: number;
-	} | undefined;
-	readonly signal?: AbortSignal | undefined;
-}
-export type SemaphoreOptions = Omit<LockOptions, "signalList">;
-export type ReadWriteOptions = Omit<LockOptions, "signalList">;
-export type LockAllOptions = Omit<LockOptions, "signalList">;
-export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
-export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
-	readonly keep?: number | undefined;
-	readonly fingerprint?: string | undefined;
-	readonly maxBytes?: number | undefined;
-	readonly ttl?: number | undefined;
-	readonly wait?: number | undefined;
-	readonly ifUnavailable?: "fail" | "run" | undefined;
-}
-export interface OnceOutcome<T> {
-	readonly value: T;
-	readonly replayed: boolean;
-	readonly notKept?: UnavailableError | TimedOutError;
-}
-export declare class Once<L extends Lease | undefined = Lease> {
-	#private;
-	readonly key: string;
-	private constructor();
-	run<T>(work: (lease: L) => T | PromiseLike<T>, options?: CallOptions): Promise<OnceOutcome<T>>;
-	forget(options?: CallOptions): Promise<boolean>;
 }
 export declare class ReadWrite {
 	#private;
@@ -350,6 +360,7 @@ export declare class Client {
 	once(key: string, options?: OnceOptions & {
 		readonly ifUnavailable?: "fail" | undefined;
 	}): Once;
+	cached(key: string, options: CachedOptions): Cached;
 	throttle(name: string, window: number): Throttle;
 	debounce(name: string, wait: number, options?: DebounceOptions): Debounce;
 	read(reads: readonly Command[], options?: ReadOptions): Promise<Reply[]>;

@@ -6,6 +6,7 @@ mod settings;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::bridge::Bridge;
 use crate::checked::Checked;
@@ -15,7 +16,7 @@ use crate::error::{Error, Fault};
 use crate::kind::Kind;
 use crate::lock::{Lock, Settings};
 use crate::name::Name;
-use crate::once::Once;
+use crate::once::{Cached, Once};
 use crate::read::read;
 use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
@@ -177,6 +178,14 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// cannot be a name, or this is a [quorum](Client::quorum).
     pub fn once(&self, key: &str) -> Once<T, R> {
         Once::new(self.lock_of(key, Kind::once(), Ok(())))
+    }
+
+    /// A copy of something that is dear to make: fresh for a time, and then stale. Each time is 1
+    /// ms to 366 days, in whole milliseconds, and so is their sum. Sends nothing.
+    ///
+    /// The key is one as of [`Client::once`].
+    pub fn cached(&self, key: &str, fresh: Duration, stale: Duration) -> Cached<T, R> {
+        Cached::new(self.lock_of(key, Kind::once(), Ok(())), fresh, stale)
     }
 
     /// Runs commands that only read, together and without a lock, in one request. The replies may

@@ -97,6 +97,15 @@ impl Kind {
         Self::of(&once::ROW)
     }
 
+    /// Lets one caller have the lock, though a result is kept, if that lasts no longer.
+    pub(crate) fn set_stale(&mut self, stale: Duration) {
+        self.wants = stale.as_millis().to_string();
+    }
+
+    pub(crate) const fn can_be_stale(&self) -> bool {
+        !self.wants.is_empty()
+    }
+
     const fn of(row: &'static Row) -> Self {
         Self {
             row,

@@ -116,7 +116,7 @@ pub use event::{Event, EventKind};
 pub use group::{Decision, GroupCommit, Section};
 pub use lease::Lease;
 pub use lock::Lock;
-pub use once::{Once, OnceOutcome};
+pub use once::{Cached, Once, OnceOutcome};
 pub use read_write::ReadWrite;
 pub use runtime::{EntropyUnavailable, Instant, Runtime, Task};
 pub use script::{Holder, Inspection};

@@ -38,6 +38,8 @@ pub type ReadWrite = crate::ReadWrite<Http, Tokio>;
 pub type Lease = crate::Lease<Http, Tokio>;
 /// What it executes once.
 pub type Once = crate::Once<Http, Tokio>;
+/// Its copies of what is dear to make.
+pub type Cached = crate::Cached<Http, Tokio>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Http, Tokio>;
 /// Its debounces.

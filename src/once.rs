@@ -1,5 +1,6 @@
 //! Work that is executed once for a key, and whose result is kept for later calls.
 
+mod cached;
 mod forget;
 mod outcome;
 mod run;
@@ -16,6 +17,7 @@ use crate::script;
 use crate::transport::Transport;
 use crate::ttl;
 
+pub use cached::Cached;
 pub use outcome::OnceOutcome;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -86,6 +88,19 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             once.keep = keep;
             Ok(())
         })
+    }
+
+    /// Keeps a result that is fresh for a time, and then stale.
+    fn renewed(self, fresh: Duration, stale: Duration) -> Self {
+        let once = self.with(|once| {
+            for time in [fresh, stale] {
+                let what = "a copy is fresh, and then stale, for 1 ms to 366 days";
+                ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, time)?;
+            }
+            once.lock.settings().kind.set_stale(stale);
+            Ok(())
+        });
+        once.keep(fresh.saturating_add(stale))
     }
 
     /// A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has
@@ -163,8 +178,10 @@ impl<T: Transport, R: Runtime> Once<T, R> {
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
     pub(crate) fn beginning(&self) -> Result<AcquireOnce, Fault> {
-        let acquire = self.lock.acquiring(Some(self.lock.longest_wait()), &[])?;
-        Ok(AcquireOnce(acquire))
+        let Settings { name, kind, .. } = &*self.lock.settings;
+        let copy = kind.can_be_stale().then(|| script::copy_of(name));
+        let wait = Some(self.lock.longest_wait());
+        Ok(AcquireOnce(self.lock.acquiring(wait, copy.as_slice())?))
     }
 
     /// The command that stores `result`, in the commit of the lease of the work.

@@ -18,7 +18,9 @@ mod waiter;
 pub(crate) use answer::{Answer, Contended, Renewed};
 pub(crate) use call::{Call, Verb};
 pub(crate) use guess::Guess;
-pub(crate) use kept::{keeping, mark};
+#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+pub(crate) use kept::without_mark;
+pub(crate) use kept::{copy_of, keeping, mark};
 pub(crate) use lock::{RECEIPT_LIFE, Renewal, Subject, Write};
 pub(crate) use nothing::of_nothing;
 pub(crate) use paced::LONGEST_DEBOUNCE;

@@ -45,6 +45,8 @@ pub type ReadWrite = crate::ReadWrite<Http, Host>;
 pub type Lease = crate::Lease<Http, Host>;
 /// What it executes once.
 pub type Once = crate::Once<Http, Host>;
+/// Its copies of what is dear to make.
+pub type Cached = crate::Cached<Http, Host>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Http, Host>;
 /// Its debounces.

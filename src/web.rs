@@ -71,6 +71,8 @@ pub type ReadWrite = crate::ReadWrite<Fetch, Host>;
 pub type Lease = crate::Lease<Fetch, Host>;
 /// What it executes once.
 pub type Once = crate::Once<Fetch, Host>;
+/// Its copies of what is dear to make.
+pub type Cached = crate::Cached<Fetch, Host>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Fetch, Host>;
 /// Its debounces.

@@ -45,6 +45,12 @@ export async function charge(client: Client, order: string, pay: () => Promise<s
   return replayed ? `${value}, as before` : value;
 }
 
+export function prices(client: Client, ask: () => Promise<number[]>): Promise<number[]> {
+  // For a minute all get the copy. In the hour after that one caller asks, and the others get the
+  // copy.
+  return client.cached("prices", { fresh: 60_000, stale: 3_600_000 }).get(ask);
+}
+
 export async function sendReport(client: Client, send: () => Promise<void>): Promise<number> {
   // The first in an hour sends it. The others are told for how long nobody sends it again.
   const outcome = await client.throttle("report", 3_600_000).tryPass();

@@ -72,6 +72,10 @@ pub(crate) fn make(
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
         "once" => return once(client.once(&words.text()), words).map(Some),
+        "cached" => {
+            let cached = client.cached(&words.text(), words.time(), words.time());
+            return once(cached.into_once(), words).map(Some);
+        }
         "throttle" => {
             let throttle = client.throttle(&words.text(), words.time());
             throttle.check()?;

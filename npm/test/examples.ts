@@ -293,6 +293,7 @@ export const examples: Suite = {
     equal(balances, ["-10", "10"]);
     const paid = () => kinds.charge(client, stack.mark, async () => "ch-1");
     equal([await paid(), await paid()], ["ch-1", "ch-1, as before"]);
+    equal([await kinds.prices(client, async () => [7]), await kinds.prices(client, async () => [8])], [[7], [7]]);
     let sent = 0;
     const report = () => kinds.sendReport(client, async () => void sent++);
     const later = [await report(), await report()];

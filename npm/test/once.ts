@@ -86,6 +86,35 @@ export const onces: Suite = {
     await fails("invalid_argument", async () => client.once("a", { ifUnavailable: "maybe" as "run" }));
   },
 
+  async a_copy_is_fresh_then_stale_and_one_renews_it(stack) {
+    const network = new Network();
+    const cached = stack.client({ ...network }).cached("a", { fresh: 60_000, stale: 600_000, ttl: LONG });
+    equal([await cached.get(() => 1), await cached.get(never), network.seen.length], [1, 1, 3]);
+    // Its last ten minutes begin.
+    const grow_stale = () => stack.redis(`PEXPIRE {${stack.mark}a}:result 500000`);
+    await grow_stale();
+    let refill!: (value: number) => void;
+    const renewed = cached.get(() => new Promise<number>((resolve) => (refill = resolve)));
+    await eventually(async () => refill !== undefined);
+    equal([await cached.get(never), network.seen.length], [1, 5]);
+    refill(2);
+    equal([await renewed, await cached.get(never), network.seen.length], [2, 2, 7]);
+    // A refill that fails leaves the copy, if there is one.
+    await grow_stale();
+    equal([await cached.get(() => Promise.reject("no")), await cached.get(() => 3)], [2, 3]);
+    equal([await cached.forget(), await thrown(cached.get(() => Promise.reject("no")))], [true, "no"]);
+    for (const times of [{ fresh: 0, stale: 1 }, { fresh: 1, stale: 0 }, { fresh: 366 * DAY, stale: 1 }]) {
+      await fails("invalid_argument", async () => stack.client().cached("a", times).get(never));
+    }
+  },
+
+  async without_redis_each_call_refills_its_copy_for_itself(stack) {
+    const client = stack.client({ fetch: () => Promise.reject(new TypeError("away")) });
+    const times = { fresh: 1_000, stale: 1_000, wait: 20 };
+    equal(await client.cached("a", times).get(() => 7), 7);
+    await fails("unavailable", client.cached("a", { ...times, ifUnavailable: "fail" }).get(never));
+  },
+
   async a_result_arrives_as_it_is(stack) {
     const values: unknown[] = [undefined, null, 0, "", " two  words ", "line\r\n\t%20%\\\"'/\u0000", "ü€😀\u007f\u2028", "\ud800", { a: [1.5, { b: false }] }, "é".repeat(32_000)];
     for (const [at, value] of values.entries()) {

@@ -1,5 +1,6 @@
 // Where the bridge is, and how to reach it.
 import { abortSignal, duration, given, milliseconds, type Names, options as known, text } from "./check.js";
+import { Cached, type CachedOptions } from "./cached.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, knownSettings, lockConfig, onceConfig } from "./config.js";
@@ -20,6 +21,7 @@ import { Throttle } from "./throttle.js";
 import { type Value, words } from "./words.js";
 
 const OF_A_DEBOUNCE: Names<DebounceOptions> = { maxWait: 1 };
+const OF_A_COPY: Names<CachedOptions> = { fresh: 1, stale: 1, ttl: 1, wait: 1, maxBytes: 1, maxHold: 1, maxRequests: 1, signal: 1, ifUnavailable: 1 };
 const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
 /** The settings of a client whose bridge nobody has named yet. */
@@ -194,6 +196,19 @@ export class Client {
     const config = onceConfig(options);
     const raw = this.#made("once", key, ...config);
     return Once.of(key, this.#prefix + key, raw, options, this.#host);
+  }
+
+  /**
+   * A copy of something that is dear to make. `key` is one as of {@link Client.once}. Sends
+   * nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong type; what
+   * else is wrong is told by the first call.
+   */
+  cached(key: string, options: CachedOptions): Cached {
+    text(key, "a key");
+    const { fresh, stale, ifUnavailable = "run", ...others } = known(options, OF_A_COPY, "a copy");
+    const once = { ...others, ifUnavailable };
+    const raw = this.#made("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once));
+    return new Cached(Once.of(key, this.#prefix + key, raw, once, this.#host));
   }
 
   /**

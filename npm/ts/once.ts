@@ -132,7 +132,10 @@ export class Once<L extends Lease | undefined = Lease> {
     } catch (error) {
       // Nor could the lease be given back.
       if (done?.notKept) return done;
-      throw error;
+      // What is stale is better than nothing.
+      const [copy] = begun.replies;
+      if (typeof copy !== "string") throw error;
+      return { value: this.#read(copy.slice(copy.indexOf(" ") + 1)) as T, replayed: true };
     }
   }
 

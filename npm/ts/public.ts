@@ -1,5 +1,6 @@
 // The contents page of the package.
 export type { CallOptions } from "./abort.js";
+export { Cached, type CachedOptions } from "./cached.js";
 export { Client } from "./client.js";
 export type {
   BridgeOptions,

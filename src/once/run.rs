@@ -11,6 +11,8 @@ use crate::error::Error;
 use crate::lease::Lease;
 use crate::operation::{Granted, Taken};
 use crate::runtime::Runtime;
+#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+use crate::script::without_mark;
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Once<T, R> {
@@ -116,6 +118,11 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             }
             Err(error) => return Err(error.into()),
         };
+        let copy = granted
+            .replies
+            .first()
+            .and_then(|kept| without_mark(kept.as_str()?));
+        let copy = copy.map(str::to_owned);
         let mut not_kept = None;
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(Some(lease)).await?;
@@ -129,10 +136,12 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             }
         };
         let executed = self.execute(granted, execute).await;
-        not_kept.map_or_else(
-            || executed.map(OnceOutcome::Executed),
-            |value| Ok(OnceOutcome::NotKept(value)),
-        )
+        match (not_kept, executed, copy) {
+            (Some(value), ..) => Ok(OnceOutcome::NotKept(value)),
+            // What is stale is better than nothing.
+            (None, Err(_), Some(copy)) => Ok(OnceOutcome::Replayed(self.read_back(&copy)?)),
+            (None, executed, _) => executed.map(OnceOutcome::Executed),
+        }
     }
 
     /// As `run`, with a text as the result, which is kept as it is.

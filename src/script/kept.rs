@@ -26,3 +26,14 @@ pub(crate) fn keeping(name: &Name, mark: &str, result: &str, keep: Duration) -> 
         .arg("PX")
         .arg(millis(keep))
 }
+
+/// The command that reads what is kept.
+pub(crate) fn copy_of(name: &Name) -> Command {
+    Command::new("GET").key(Kind::kept(name))
+}
+
+/// The result in what is stored behind its mark.
+#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+pub(crate) fn without_mark(stored: &str) -> Option<&str> {
+    Some(stored.split_once(' ')?.1)
+}

@@ -11,7 +11,7 @@ use crate::command::{Command, Reply};
 use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
-use crate::once::Once;
+use crate::once::{Cached, Once};
 use crate::operation::{Granted, RunOrLock, Taken};
 use crate::read::{reading, replies};
 use crate::resp;
@@ -176,6 +176,14 @@ impl Once<Sent, Outside> {
     pub fn store(&self, held: &Held, result: &str) -> Result<Steps, Fault> {
         let store = self.storing(result)?;
         Ok(held.write(Writes::Commit(vec![store])))
+    }
+}
+
+#[doc(hidden)]
+impl Cached<Sent, Outside> {
+    /// The work whose result it keeps.
+    pub fn into_once(self) -> Once<Sent, Outside> {
+        self.0
     }
 }
 

@@ -193,6 +193,17 @@ fn each_call_that_holds_nothing_costs_so_many_commands() {
             outcome.unwrap();
             bill.costs(&format!("once, {time}"), commands);
         }
+        let copy = client.cached("c", ms(60_000), ms(60_000));
+        for (time, life, commands) in [("none", 0, 13), ("fresh", 90_000, 4), ("stale", 50_000, 14)]
+        {
+            if life > 0 {
+                let _: bool = bill.stack.redis(&format!("PEXPIRE {{c}}:result {life}"));
+            }
+            copy.get(async || Ok::<_, edgelock::Error>(1))
+                .await
+                .unwrap();
+            bill.costs(&format!("a copy, {time}"), commands);
+        }
         let throttle = client.throttle("a", ms(60_000));
         for (what, commands) in [("passes", 4), ("refuses", 3)] {
             throttle.try_pass().await.unwrap();

@@ -106,8 +106,8 @@ fn only_script_knows_redis() {
 
 #[test]
 fn only_bridge_knows_json_and_http() {
-    // `once.rs` reads and writes what its caller keeps.
-    only(&["bridge", "once/run.rs"], &["json::", "serde"]);
+    // `once` reads and writes what its caller keeps.
+    only(&["bridge", "once"], &["json::", "serde"]);
     only(
         &["bridge"],
         &["Bearer", "401", "404", "body must be", "wants a password"],

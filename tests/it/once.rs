@@ -29,6 +29,7 @@ over! {
         a_holder_that_lost_its_lease_keeps_nothing_and_is_told,
         a_lost_reply_or_a_repeat_counts_once,
         without_redis_the_work_is_done_only_if_it_is_to_run_then,
+        a_copy_is_fresh_then_stale_and_one_renews_it,
         a_call_that_was_given_up_gives_the_lock_back,
         a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
         a_result_over_the_bound_is_refused_and_not_kept,
@@ -360,6 +361,42 @@ fn without_redis_the_work_is_done_only_if_it_is_to_run_then(spawn: Spawn) {
         eventually(|| !stack.is_held()).await;
         for kept in [Executed(7), Replayed(7)] {
             assert_eq!(once.run_anyway(async |_| Ok::<_, Error>(7)).await, Ok(kept));
+        }
+    });
+}
+
+fn a_copy_is_fresh_then_stale_and_one_renews_it(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, []).await;
+        let (fresh, stale) = (ms(60_000), ms(600_000));
+        let cached = proxy.client.cached("a", fresh, stale).ttl(LONG);
+        let never = async || -> Result<u32, Error> { panic!("it is made anew") };
+        assert_eq!(cached.get(async || Ok::<_, Error>(1)).await, Ok(1));
+        assert_eq!(cached.get(never).await, Ok(1));
+        assert_eq!(proxy.seen().len(), 3);
+        // Its last ten minutes begin. The reply to the caller that renews it is lost.
+        let grow_stale = "PEXPIRE {a}:result 500000";
+        assert!(stack.redis::<bool>(grow_stale));
+        proxy.next(LoseReply);
+        let renewed = cached.get(async || {
+            assert_eq!(cached.get(never).await, Ok(1));
+            Ok::<_, Error>(2)
+        });
+        assert_eq!(renewed.await, Ok(2));
+        assert_eq!(proxy.seen().len(), 7);
+        assert_eq!(cached.get(never).await, Ok(2));
+        // A refill that fails leaves the copy, if there is one.
+        assert!(stack.redis::<bool>(grow_stale));
+        let failing = async || Err::<u32, _>(Error::example("lost", "").expect("a code"));
+        assert_eq!(cached.get(failing).await, Ok(2));
+        assert_eq!(cached.get(async || Ok::<_, Error>(3)).await, Ok(3));
+        assert_eq!(cached.forget().await, Ok(true));
+        assert_eq!(cached.get(failing).await.unwrap_err().code(), "lost");
+        for (fresh, stale) in [(0, 1), (1, 0), (366 * 24 * 3_600_000, 1)] {
+            let out_of_range = proxy.client.cached("a", ms(fresh), ms(stale));
+            let error = out_of_range.get(never).await.unwrap_err();
+            assert_eq!(error.code(), "invalid_argument");
         }
     });
 }

@@ -22,6 +22,9 @@
 --   runs in the holder's label, `once:<fingerprint>`, which no label of another lock can be. An
 --   acquire with another fingerprint is refused (`fingerprint_mismatch`). Fingerprints are compared
 --   only if both have one: a caller without one gets whatever is kept.
+-- - A result can be stale for the last part of its life (`Client::cached`). While nobody does the
+--   work anew, the next caller gets the lock, and the copy by a read. All others get the copy. No
+--   script deletes it: the new result replaces it, or its time is over.
 -- - A result has a bound, 64 KiB by default and 256 KiB at most, since an answer has one, and a
 --   byte can need three on its way. A larger result is not stored, and the caller is told
 --   (`result_too_large`). The work was done then, and the next call does it again.
@@ -42,7 +45,7 @@
 -- tell that another's differs.
 --
 -- KEYS  6 the result
--- ARGV  7 mark
+-- ARGV  7 mark · 8 for how many ms a result is stale, empty if it never is
 -- reply {2, nonce, RESP of the result}  it was executed
 --       {-3, nonce}                     something else was, or is being, under the same key
 --
@@ -50,4 +53,6 @@
 local mark, kept = string.match(redis.call('GET', KEYS[6]) or '', '^(%S*) (.*)$')
 mark = mark or HOLDER and select(4, hold_of(HOLDER)) or ''
 if string.find(mark, '^once:') and string.find(ARGV[7], '^once:') and mark ~= ARGV[7] then return { -3, ARGV[1] } end
-if kept then return { 2, ARGV[1], resp(kept) } end
+local is_stale = kept and ARGV[8] ~= '' and redis.call('PTTL', KEYS[6]) <= tonumber(ARGV[8])
+-- Whoever renews it, and asks again, gets the lock again.
+if kept and not (is_stale and (not HOLDER or HOLDER == ARGV[2])) then return { 2, ARGV[1], resp(kept) } end
