@@ -28,6 +28,8 @@ pub(crate) struct Case {
     pub(crate) locks: Cell<Locks>,
     /// Whether all callers of `once` use the same fingerprint, or none.
     pub(crate) is_of_one_print: Cell<bool>,
+    /// Whether results grow stale, and are made anew then.
+    pub(crate) has_copies: Cell<bool>,
     pub(crate) dialect: Cell<Dialect>,
     /// Whether everybody waits for all replicas, so that a fail-over loses no lock.
     pub(crate) is_replicated: Cell<bool>,
@@ -73,6 +75,7 @@ impl Case {
             bent,
             locks: Cell::default(),
             is_of_one_print: Cell::new(false),
+            has_copies: Cell::new(false),
             dialect: Cell::new(Dialect::Upstash),
             is_replicated: Cell::new(false),
             pace: Cell::new(1),
@@ -108,6 +111,7 @@ impl Case {
         }
         if self.locks.get() == Locks::Onces {
             self.is_of_one_print.set(self.rng.chance(500));
+            self.has_copies.set(self.rng.chance(250));
         }
         let crowd = Crowd::draw(self);
         let plan = Plan::draw(&self.rng, crowd.machines.len(), self.is_replicated.get());

@@ -16,8 +16,11 @@ fn no_promise_breaks() {
 broken! {
     Onces;
     an_acquire_that_does_not_look_at_what_is_kept: ExecutedOnce,
-        "if kept then return { 2, ARGV[1], resp(kept) } end"
+        "if kept and not (is_stale and (not HOLDER or HOLDER == ARGV[2])) then return { 2, ARGV[1], resp(kept) } end"
         => "";
+    a_copy_that_is_made_anew_while_it_is_fresh: ExecutedOnce,
+        "redis.call('PTTL', KEYS[6]) <= tonumber(ARGV[8])"
+        => "true";
     a_result_that_is_stored_without_owner_check: ExecutedOnce,
         RELEASE
         => "free() if false then else reply = { 1, ARGV[1], run(6) }";

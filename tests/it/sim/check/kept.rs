@@ -1,6 +1,7 @@
 //! Which results are kept of work that is executed once, and what callers are told of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use edgelock::{Error, OnceOutcome};
 
@@ -17,6 +18,8 @@ pub(super) struct Kept {
     refused: BTreeSet<String>,
     /// The fingerprints with which callers asked for this key.
     prints: BTreeSet<Option<&'static str>>,
+    /// For how many of its last milliseconds a result may be made anew.
+    stale: i64,
 }
 
 /// A result, and during which time it was there.
@@ -46,22 +49,31 @@ impl Check {
         all.entry(key.to_owned()).or_default().prints.insert(print);
     }
 
+    /// Somebody asks for a copy, which others may renew when it is stale.
+    pub(crate) fn want_copy(&self, key: &str, stale: Duration) {
+        self.want(key, None);
+        let mut all = self.kept.borrow_mut();
+        all.entry(key.to_owned()).or_default().stale = stale.as_millis() as i64;
+    }
+
     /// Looks at each command: a result must not be replaced, and nobody may be granted the lock
-    /// while it is kept.
+    /// while it is kept, unless it is stale.
     pub(super) fn keep(&self, key: &str, granted: &[String], now: Time, db: &Db) {
         let mut all = self.kept.borrow_mut();
         let Some(kept) = all.get_mut(key) else { return };
         let found = result(key, db);
         let was_there = kept.results.last().filter(|stay| stay.until.is_none());
         let before = was_there.map(|stay| stay.result.clone());
-        if let (Some(result), [_, ..]) = (&found, granted) {
+        if let (Some(result), [_, ..]) = (&found, granted)
+            && left(key, db).is_none_or(|left| left > kept.stale)
+        {
             let what = format!("{granted:?} may do {key} again, and {result} is kept");
             self.fail(Invariant::ExecutedOnce, what);
         }
         if before == found {
             return;
         }
-        if let (Some(before), Some(found)) = (&before, &found) {
+        if let (Some(before), Some(found), 0) = (&before, &found, kept.stale) {
             let what = format!("{found} is kept of {key} in place of {before}");
             self.fail(Invariant::ExecutedOnce, what);
         }
@@ -148,6 +160,13 @@ impl Kept {
             last.until.get_or_insert(now);
         }
     }
+}
+
+/// For how many milliseconds the result of `key` is still kept.
+fn left(key: &str, db: &Db) -> Option<i64> {
+    let key = format!("{{{key}}}:result");
+    let of_key = |(of, _, left): (&[u8], _, Option<i64>)| (of == key.as_bytes()).then_some(left);
+    db.all().find_map(of_key)?
 }
 
 /// The kept result of `key`, without the mark before it.

@@ -352,6 +352,11 @@ const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     ),
     (
         Some(Locks::Onces),
+        "a_copy_that_is_made_anew_while_it_is_fresh",
+        "nobody asks for a copy",
+    ),
+    (
+        Some(Locks::Onces),
         "a_renewal_that_takes_the_lock_again",
         "no host stands still while its work goes on",
     ),
