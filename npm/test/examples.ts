@@ -8,9 +8,11 @@ import firstLock from "../examples/first_lock.js";
 import flashSale from "../examples/flash_sale.js";
 import hono from "../examples/hono_route.js";
 import * as kinds from "../examples/kinds.js";
+import { lead } from "../examples/leader.js";
 import webhook from "../examples/payment_webhook.js";
 import consumer from "../examples/queue_consumer.js";
-import { check, equal, eventually, type Stack, type Suite, take, thrown } from "./harness.js";
+import { accessToken, type Tokens } from "../examples/token_refresh.js";
+import { check, equal, eventually, Network, type Stack, type Suite, take, thrown } from "./harness.js";
 
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
@@ -184,6 +186,46 @@ export const examples: Suite = {
     equal(((await thrown(kinds.book(client, seat, stranger, "bob"))) as { code?: string }).code, "lost");
     check((await kinds.book(client, seat, token, "ann")) > 0, "it learned its fence");
     equal(await stack.redis(`GET {seat:${seat}}:buyer`), "ann");
+  },
+
+  async a_refresh_token_is_used_once_however_many_need_the_access_token(stack) {
+    const [client, network] = [stack.client(), new Network()];
+    const account = stack.mark.slice(0, 8);
+    const key = `{oauth:${account}}:tokens`;
+    const issued = (turn: number, ends: number): Tokens => ({ access: `access-${turn}`, refresh: `refresh-${turn}`, ends });
+    await stack.redis(`SET ${key} ${JSON.stringify(issued(0, 0))}`);
+    const used: string[] = [];
+    const exchange = async (refresh: string) => {
+      used.push(refresh);
+      return issued(used.length, Date.now() + 3_600_000);
+    };
+    equal(await times(6, () => accessToken(client, account, exchange)), Array(6).fill("access-1"));
+    equal(used, ["refresh-0"]);
+    // From then on it costs one request.
+    equal([await accessToken(stack.client({ ...network }), account, exchange), network.seen.length], ["access-1", 1]);
+    await stack.redis(`SET ${key} ${JSON.stringify(issued(1, 0))}`);
+    equal(((await thrown(accessToken(client, account, () => Promise.reject(new Error("the partner is away"))))) as Error).message, "the partner is away");
+    equal([await accessToken(client, account, exchange), used], ["access-2", ["refresh-0", "refresh-1"]]);
+    await stack.redis(`DEL ${key}`);
+  },
+
+  async one_process_leads_and_another_follows_it(stack) {
+    const leads: string[] = [];
+    const stops = [new AbortController(), new AbortController()];
+    const begin = (name: string, stop: AbortController) =>
+      lead(stack.client(), (signal) => {
+        leads.push(name);
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      }, stop.signal);
+    const first = begin("first", stops[0]!);
+    await eventually(() => leads.length === 1);
+    const second = begin("second", stops[1]!);
+    stops[0]!.abort();
+    await first;
+    await eventually(() => leads.length === 2);
+    stops[1]!.abort();
+    await second;
+    equal(leads, ["first", "second"]);
   },
 
   async a_payment_that_is_notified_twenty_times_at_once_is_booked_once(stack) {
