@@ -124,6 +124,23 @@ impl Kind {
         Ok(())
     }
 
+    /// Has it take so many of its permits at once.
+    pub(crate) fn set_weight(&mut self, weight: u32) -> Result<(), Fault> {
+        let Some(permits) = permits_in(&self.wants) else {
+            return Err(Fault::invalid("only a semaphore has a weight"));
+        };
+        if !(1..=permits).contains(&weight) {
+            return Err(Fault::invalid(format!(
+                "a weight is 1 to the number of permits, {permits}, not {weight}"
+            )));
+        }
+        self.wants = match weight {
+            1 => permits.to_string(),
+            _ => format!("{permits}/{weight}"),
+        };
+        Ok(())
+    }
+
     pub(crate) fn check_fair(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.fair)
     }
@@ -233,6 +250,11 @@ impl Kind {
             Waking::Poll => None,
         }
     }
+}
+
+/// Of the kinds that have permits, how many there are.
+fn permits_in(wants: &str) -> Option<u32> {
+    wants.split('/').next()?.parse().ok()
 }
 
 fn refuse(why: Option<&'static str>) -> Result<(), Fault> {

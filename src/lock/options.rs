@@ -210,4 +210,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             Ok(())
         })
     }
+
+    /// How many permits of a [semaphore](crate::Client::semaphore) it takes at once: 1 to as many
+    /// as there are. Default 1. It has all of them or none, as one lease, and they are given back
+    /// together.
+    ///
+    /// While too few are free, others that want fewer may take those, unless they are
+    /// [fair](Lock::fair). Permits that are released go to nobody behind the first in the queue.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of
+    /// range, or if the lock has no permits.
+    #[must_use]
+    pub fn weight(self, permits: u32) -> Self {
+        self.with(|lock| lock.kind.set_weight(permits))
+    }
 }

@@ -40,7 +40,8 @@ pub struct Inspection {
 pub struct Holder {
     /// The holder's token, or whatever another program stored. For a reentrant lock, the owner.
     pub token: Token,
-    /// For a reentrant lock: how often the owner has taken it. Otherwise 1.
+    /// For a reentrant lock: how often the owner has taken it. For a semaphore: how many permits it
+    /// has. Otherwise 1.
     pub count: u64,
     /// Its time left, by Redis's clock; `None` if the lock has no expiry.
     pub remaining: Option<Duration>,
@@ -99,16 +100,16 @@ fn foreign(token: &[u8]) -> Token {
     Token::foreign(outside::lossy(token).into_owned())
 }
 
-/// Several holders, each as token, milliseconds left, and label.
+/// Several holders, each as token, milliseconds left, label, and, of a semaphore, how many permits.
 fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
     let mut all = Vec::new();
     for holder in holders.as_array().ok_or_else(shape)? {
-        let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
+        let Some([Reply::Bytes(token), left, label, weight @ ..]) = holder.as_array() else {
             return Err(shape());
         };
         all.push(Holder {
             token: foreign(token),
-            count: 1,
+            count: weight.first().map_or(Ok(1), number)?,
             remaining: time_left(left)?,
             label: label::read(text(label)?),
         });

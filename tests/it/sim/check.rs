@@ -114,6 +114,8 @@ pub(crate) struct Hold {
     pub(crate) fence: u64,
     /// Whether others may read beside it.
     pub(crate) reads: bool,
+    /// As how many it counts.
+    pub(crate) weight: usize,
     /// The other names of a set of names, which are held all or none.
     pub(crate) others: Vec<&'static str>,
     /// The deadline, by the holder's own clock.
@@ -185,8 +187,10 @@ impl Check {
                 other.lock == one.lock && other.who != one.who && !may_both
             };
             let others = inside[at..].iter().filter(is_other);
-            let others: BTreeSet<&str> = others.map(|other| other.who.as_str()).collect();
-            if others.len() >= self.permits_of(&one.lock) {
+            let others: BTreeMap<&str, usize> = others
+                .map(|other| (other.who.as_str(), other.weight))
+                .collect();
+            if others.values().sum::<usize>() + one.weight > self.permits_of(&one.lock) {
                 let what = format!("{} holds {} beside {others:?}", one.who, one.lock);
                 self.fail(Invariant::OneHolder, what);
             }

@@ -37,6 +37,7 @@ mod sets;
 mod short;
 mod trace;
 mod unovertaken;
+mod weights;
 mod workload;
 mod world;
 
@@ -133,6 +134,7 @@ fn the_same_seed_does_the_same() {
     for locks in [
         Locks::Single,
         Locks::Semaphores,
+        Locks::Weights,
         Locks::ReadWrites,
         Locks::Onces,
         Locks::Sets,

@@ -252,6 +252,7 @@ impl Line {
             who,
             fence: lease.fence(),
             reads: name.reads(),
+            weight: 1,
             others: Vec::new(),
             until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
         });

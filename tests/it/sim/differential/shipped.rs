@@ -45,6 +45,7 @@ fn shipped() -> Vec<(Script, String)> {
         for locks in [
             Locks::Single,
             Locks::Semaphores,
+            Locks::Weights,
             Locks::ReadWrites,
             Locks::Onces,
             Locks::Sets,

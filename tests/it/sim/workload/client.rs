@@ -321,6 +321,7 @@ impl Client {
             who: self.who(asked, lease),
             fence,
             reads: asked.reads.get(),
+            weight: asked.name.weight() as usize,
             others: names.clone(),
             until: clock + lease.remaining().as_nanos() as u64,
         };
