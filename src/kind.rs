@@ -10,9 +10,11 @@ mod lua;
 mod multi;
 mod mutex;
 mod once;
+mod permits;
 mod quorum;
 mod read_write;
 mod reentrant;
+mod reservations;
 mod row;
 mod semaphore;
 mod shared;
@@ -27,6 +29,7 @@ use crate::error::Fault;
 use crate::name::Name;
 use crate::percent;
 use crate::token::{Session, Token};
+use crate::ttl;
 use crate::words::Words;
 use row::{Row, Waking};
 
@@ -68,6 +71,14 @@ impl Kind {
         Self {
             wants: permits.to_string(),
             ..Self::of(&semaphore::ROW)
+        }
+    }
+
+    /// So many units, which are reserved and then confirmed.
+    pub(crate) fn reservations(units: u32) -> Self {
+        Self {
+            wants: units.to_string(),
+            ..Self::of(&reservations::ROW)
         }
     }
 
@@ -121,23 +132,6 @@ impl Kind {
     pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Fault> {
         refuse(self.row.refusals.signal_list)?;
         self.signal_list = Some(list);
-        Ok(())
-    }
-
-    /// Has it take so many of its permits at once.
-    pub(crate) fn set_weight(&mut self, weight: u32) -> Result<(), Fault> {
-        let Some(permits) = permits_in(&self.wants) else {
-            return Err(Fault::invalid("only a semaphore has a weight"));
-        };
-        if !(1..=permits).contains(&weight) {
-            return Err(Fault::invalid(format!(
-                "a weight is 1 to the number of permits, {permits}, not {weight}"
-            )));
-        }
-        self.wants = match weight {
-            1 => permits.to_string(),
-            _ => format!("{permits}/{weight}"),
-        };
         Ok(())
     }
 
@@ -222,6 +216,14 @@ impl Kind {
         ptr::eq(self.row, &once::ROW)
     }
 
+    /// How long it is held if nobody says so.
+    pub(crate) fn lasts(&self) -> Duration {
+        match ptr::eq(self.row, &reservations::ROW) {
+            true => Duration::from_secs(10 * 60),
+            false => ttl::DEFAULT,
+        }
+    }
+
     /// How long a fence is remembered, if the kind says so: most keys of work that is executed once
     /// are used once. The record lasts for an eighth longer, which makes it a minute.
     pub(crate) fn fence_life(&self) -> Option<Duration> {
@@ -250,11 +252,6 @@ impl Kind {
             Waking::Poll => None,
         }
     }
-}
-
-/// Of the kinds that have permits, how many there are.
-fn permits_in(wants: &str) -> Option<u32> {
-    wants.split('/').next()?.parse().ok()
 }
 
 fn refuse(why: Option<&'static str>) -> Result<(), Fault> {

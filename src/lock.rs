@@ -24,14 +24,13 @@ use crate::script::{Call, Inspection};
 use crate::token::{Session, Token};
 use crate::topology::Topology;
 use crate::transport::Transport;
-use crate::ttl;
 
 /// A name that one holder (or, of a semaphore or for readers, a number of holders) may have at a
 /// time, and how to ask for it.
 ///
 /// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant),
-/// [`Client::semaphore`](crate::Client::semaphore), [`Client::lock_all`](crate::Client::lock_all)
-/// and [`ReadWrite`](crate::ReadWrite).
+/// [`Client::semaphore`](crate::Client::semaphore), [`Client::lock_all`](crate::Client::lock_all),
+/// [`Client::reservations`](crate::Client::reservations) and [`ReadWrite`](crate::ReadWrite).
 ///
 /// No option fails half-way. If the name or an option is invalid, the first call that would send
 /// something fails, and sends nothing. If several are invalid, the error is about the first.
@@ -133,7 +132,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn lasts(&self) -> Duration {
-        self.ttl.unwrap_or(ttl::DEFAULT)
+        self.ttl.unwrap_or_else(|| self.kind.lasts())
     }
 
     pub(crate) const fn longest_wait(&self) -> Duration {
@@ -291,7 +290,7 @@ impl<T, R> fmt::Debug for Lock<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("name", &self.name.shown())
-            .field("ttl", &self.ttl.unwrap_or(ttl::DEFAULT))
+            .field("ttl", &self.ttl.unwrap_or_else(|| self.kind.lasts()))
             .finish_non_exhaustive()
     }
 }

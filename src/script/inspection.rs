@@ -15,13 +15,15 @@ use crate::token::Token;
 pub struct Inspection {
     /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
-    /// All holders. For a semaphore, and for a read/write lock that is read, in the order in which
+    /// All holders. For a semaphore, for reservations, and for a read/write lock that is read, in the order in which
     /// they end; for several names at once, each one that has any of them; for any other lock, one
     /// at most.
     pub holders: Vec<Holder>,
-    /// For a semaphore: how many permits are free, out of as many as this `Lock` counts. `None` for
-    /// any other lock.
+    /// For a semaphore or reservations: how many permits or units are free, out of as many as this
+    /// `Lock` counts. `None` for any other lock.
     pub free: Option<u64>,
+    /// For reservations: how many units are confirmed. `None` for any other lock.
+    pub confirmed: Option<u64>,
     /// Of a read/write lock: whether those who hold it are readers. `false` of any other lock.
     pub is_read: bool,
     /// The last fence that was issued, as long as Redis remembers it.
@@ -40,8 +42,8 @@ pub struct Inspection {
 pub struct Holder {
     /// The holder's token, or whatever another program stored. For a reentrant lock, the owner.
     pub token: Token,
-    /// For a reentrant lock: how often the owner has taken it. For a semaphore: how many permits it
-    /// has. Otherwise 1.
+    /// For a reentrant lock: how often the owner has taken it. For a semaphore or reservations: how
+    /// many permits or units it has. Otherwise 1.
     pub count: u64,
     /// Its time left, by Redis's clock; `None` if the lock has no expiry.
     pub remaining: Option<Duration>,
@@ -55,7 +57,9 @@ impl Inspection {
         let [holder, count, left, fence, waiters, missing, several @ ..] = found else {
             return Err(shape());
         };
+        let confirmed = several.get(2).map(number).transpose()?;
         let (several, free, is_read) = match several {
+            [several, free, _] => (Some(several_in(several)?), Some(number(free)?), false),
             [] => (None, None, false),
             [readers] => (Some(several_in(readers)?), None, true),
             [holders, Reply::Nil] => (Some(several_in(holders)?), None, false),
@@ -85,6 +89,7 @@ impl Inspection {
             holder: holders.first().cloned(),
             holders,
             free,
+            confirmed,
             is_read,
             fence: last,
             waiters: number(waiters)?,

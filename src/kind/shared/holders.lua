@@ -25,8 +25,8 @@ for at = 1, #found, 2 do note(found[at], tonumber(found[at + 1])) end
 local in_record = hold_of
 local extra = earliest and tonumber((in_record('+'))) or 0
 if is_many then
-  -- More may have ended, which count in the extra. A thousand cost a script some milliseconds.
-  if #ended > MOST and extra > 0 then ended = redis.call('ZRANGE', HOLDERS, 0, math.min(1000, redis.call('ZCOUNT', HOLDERS, '-inf', '(' .. integer(now_ms()))) - 1) end
+  -- More may have ended, which others count. A thousand cost a script some milliseconds.
+  if #ended > MOST then ended = redis.call('ZRANGE', HOLDERS, 0, math.min(1000, redis.call('ZCOUNT', HOLDERS, '-inf', '(' .. integer(now_ms()))) - 1) end
   local mine = redis.call('ZSCORE', HOLDERS, ARGV[2] or '')
   if mine and tonumber(mine) >= now_ms() then till[ARGV[2]] = tonumber(mine) end
 end
@@ -101,11 +101,13 @@ local function add(token, ms, ttl, label, want)
   keep_all(life)
   return fence
 end
+-- Returns 1, or 0 if it was no holder any more.
 local function remove(token)
-  local weight = weight_of(token)
-  if redis.call('ZREM', HOLDERS, token) == 0 then weight = 1 end
+  local weight, was_there = weight_of(token), redis.call('ZREM', HOLDERS, token)
+  if was_there == 0 then weight = 1 end
   if not in_record(token) then redis.call('HDEL', MORE, token) end
   extra = extra - weight + 1
   if is_many or weight > 1 then HOLDS = with_extra(beside(token)) end
   till[token] = nil
+  return was_there
 end

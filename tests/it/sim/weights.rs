@@ -39,8 +39,8 @@ broken! {
         "extra = extra - weight + 1"
         => "";
     a_heavy_holder_that_is_given_back_twice: OneHolder,
-        "if redis.call('ZREM', HOLDERS, token) == 0 then weight = 1 end"
-        => "redis.call('ZREM', HOLDERS, token) weight = 2 * weight - 1";
+        "if was_there == 0 then weight = 1 end"
+        => "weight = 2 * weight - 1";
     a_weight_that_the_next_grant_forgets: OneHolder,
         "weight > 1 and weight or 0, with_extra(others), life)"
         => "weight > 1 and weight or 0, others, life)";
