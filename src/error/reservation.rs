@@ -28,7 +28,11 @@ impl ReservationError {
     }
 
     pub(crate) fn of_code(code: &str) -> Option<Self> {
-        let all = [Self::SoldOut, Self::OwnerLimit, Self::Confirmed];
-        all.into_iter().find(|kind| kind.code() == code)
+        Some(match code {
+            "sold_out" => Self::SoldOut,
+            "owner_limit" => Self::OwnerLimit,
+            "confirmed" => Self::Confirmed,
+            _ => return None,
+        })
     }
 }

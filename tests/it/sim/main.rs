@@ -27,6 +27,7 @@ mod quorum;
 mod read_write;
 mod record;
 mod redis;
+mod reservations;
 mod rng;
 mod sabotage;
 mod script;
@@ -135,6 +136,7 @@ fn the_same_seed_does_the_same() {
         Locks::Single,
         Locks::Semaphores,
         Locks::Weights,
+        Locks::Reservations,
         Locks::ReadWrites,
         Locks::Onces,
         Locks::Sets,

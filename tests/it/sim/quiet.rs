@@ -3,6 +3,7 @@
 
 pub(crate) mod once;
 pub(crate) mod sets;
+pub(crate) mod units;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     Semaphore(u32),
     /// With so many permits, of which the caller wants so many.
     Weighted(u32, u32),
+    /// So many units, of which the caller reserves so many.
+    Units(u32, u32),
     /// Work that is executed once, under a mutex.
     Once,
     ReadWrite(Role),
@@ -72,6 +74,8 @@ pub(crate) enum Locks {
     Semaphores,
     /// Semaphores of which callers want several permits.
     Weights,
+    /// Units that are reserved and confirmed.
+    Reservations,
     ReadWrites,
     Onces,
     /// Several names at once, and each alone.
@@ -96,13 +100,19 @@ impl Name {
             Locks::Single => Kind::Mutex,
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
             Locks::Weights => Kind::Weighted(rng.pick(&[2, 3, 4]), 1),
+            Locks::Reservations => Kind::Units(rng.pick(&[2, 4, 8]), 1),
             Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
             Locks::Onces => Kind::Once,
             Locks::Sets => Kind::Set(&[]),
         };
-        let is_fair = !matches!(kind, Kind::Reentrant | Kind::Once) && rng.chance(300);
+        let is_fair =
+            !matches!(kind, Kind::Reentrant | Kind::Once | Kind::Units(..)) && rng.chance(300);
         if let Kind::Semaphore(permits) | Kind::Weighted(permits, _) = kind {
             case.check.permit(name, permits as usize);
+        }
+        if let Kind::Units(units, _) = kind {
+            case.check.permit(name, units as usize);
+            case.check.sell(name, units);
         }
         if let Kind::ReadWrite(_) = kind {
             case.check.permit(name, 1);
@@ -132,6 +142,10 @@ impl Name {
             Kind::Weighted(permits, _) => {
                 let weight = rng.between(1, permits.into()) as u32;
                 let kind = Kind::Weighted(permits, weight);
+                Self { kind, ..self }
+            }
+            Kind::Units(units, _) => {
+                let kind = Kind::Units(units, rng.pick(&[1, 1, 2]));
                 Self { kind, ..self }
             }
             Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) | Kind::Once => self,
@@ -176,6 +190,11 @@ impl Name {
                 let semaphore = client.semaphore(self.name, permits);
                 semaphore.weight(weight).fair(self.is_fair)
             }
+            Kind::Units(units, wanted) => {
+                let most = (units - 1).max(1);
+                let reservations = client.reservations(self.name, units);
+                reservations.weight(wanted).owner(owner, most)
+            }
             Kind::ReadWrite(role) => {
                 let read_write = client.read_write(self.name);
                 match role {
@@ -194,14 +213,16 @@ impl Name {
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
             Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once | Kind::Set(_) => 1,
-            Kind::Semaphore(permits) | Kind::Weighted(permits, _) => permits.into(),
+            Kind::Semaphore(permits) | Kind::Weighted(permits, _) | Kind::Units(permits, _) => {
+                permits.into()
+            }
         }
     }
 
     /// As how many a holder counts.
     pub(crate) const fn weight(&self) -> u32 {
         match self.kind {
-            Kind::Weighted(_, weight) => weight,
+            Kind::Weighted(_, weight) | Kind::Units(_, weight) => weight,
             _ => 1,
         }
     }
@@ -214,6 +235,7 @@ impl Name {
             | Kind::Once
             | Kind::Semaphore(_)
             | Kind::Weighted(..)
+            | Kind::Units(..)
             | Kind::ReadWrite(_)
             | Kind::Set(_) => lease.token().expose().to_owned(),
         }
