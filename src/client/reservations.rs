@@ -7,6 +7,8 @@ use crate::error::Fault;
 #[cfg(doc)]
 use crate::error::{Error, ReservationError};
 use crate::kind::Kind;
+#[cfg(doc)]
+use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
@@ -16,11 +18,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// is never confirmed twice. Sends nothing.
     ///
     /// - Acquiring the lock reserves one unit, or [as many](Lock::weight) as the caller wants, for
-    ///   the [ttl](Lock::ttl): 10 minutes by default. [`Lease::into_token`](crate::Lease::into_token)
-    ///   and [`Lock::resume`] carry the reservation from one request to the next.
-    /// - [`Lease::commit`](crate::Lease::commit) confirms it: its commands run, and its units are
+    ///   the [ttl](Lock::ttl): 10 minutes by default. [`Lease::into_token`] and [`Lock::resume`]
+    ///   carry the reservation from one request to the next.
+    /// - [`Lease::commit`] confirms it: its commands run, and its units are
     ///   taken for ever, in one script, and only if the reservation has not ended by Redis's clock.
-    /// - [`Lease::release`](crate::Lease::release) gives the units back. So does the ttl.
+    /// - [`Lease::release`] gives the units back. So does the ttl.
     ///
     /// Free are as many units as are neither reserved nor confirmed. `units` counts only for the
     /// acquisitions of this `Lock`, so it can be raised during a sale. [`Lock::inspect`] says how

@@ -15,9 +15,9 @@ use crate::token::Token;
 pub struct Inspection {
     /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
-    /// All holders. For a semaphore, for reservations, and for a read/write lock that is read, in the order in which
-    /// they end; for several names at once, each one that has any of them; for any other lock, one
-    /// at most.
+    /// All holders. For a semaphore, for reservations, and for a read/write lock that is read, in
+    /// the order in which they end; for several names at once, each one that has any of them; for
+    /// any other lock, one at most.
     pub holders: Vec<Holder>,
     /// For a semaphore or reservations: how many permits or units are free, out of as many as this
     /// `Lock` counts. `None` for any other lock.

@@ -3,8 +3,8 @@
 --
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6 holds · 7 confirmed
 -- ARGV  1 nonce · 2 how many units there are, and perhaps what one asks for
--- reply {1, nonce, RESP of: nil, 0, -2, the last fence and holds or nil, 0, 0: all as of a lock that
---                  is free;
+-- reply {1, nonce, RESP of: nil, 0, -2, the last fence and holds or nil, 0, 0: all as of a lock
+--                  that is free;
 --                  an array of each holder, ms left, label, and how many units it has; how many
 --                  units are free; and how many are confirmed}
 --

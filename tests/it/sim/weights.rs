@@ -1,5 +1,5 @@
-//! Worlds of semaphores of which callers want several permits at once. And broken variants that must
-//! be caught.
+//! Worlds of semaphores of which callers want several permits at once. And broken variants that
+//! must be caught.
 
 use super::check::Invariant::*;
 use super::sabotage::script_among;
