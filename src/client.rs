@@ -2,6 +2,7 @@
 
 mod multi;
 mod paced;
+mod reservations;
 mod settings;
 
 use std::fmt;

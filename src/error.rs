@@ -7,20 +7,22 @@ mod facts;
 mod fault;
 mod made;
 mod reason;
+mod reservation;
 mod shown;
 
 use std::time::Duration;
 
 use crate::redact::Named;
 use crate::transport::TransportError;
-use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
+use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
+use shown::{holder, in_time, left, ms, of, under, yet};
 
-pub use bad_response::BadResponse;
 #[cfg_attr(
     not(all(target_family = "wasm", feature = "host-json")),
     expect(unreachable_pub)
 )]
 pub use fault::Fault;
+pub use {bad_response::BadResponse, reservation::ReservationError};
 pub(crate) use {made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
@@ -77,11 +79,7 @@ pub enum Error {
     /// So many servers of a [quorum](crate::Client::quorum) were started recently that the others
     /// are no majority. Those servers may have lost the lock, so they have no say for a while.
     /// Nobody was granted the lock; whether anybody holds it, the servers cannot say.
-    #[error(
-        "lock {} cannot be granted for {} ms yet: too many servers were started lately, and may have forgotten who holds it",
-        Named(lock),
-        ms(*retry_after)
-    )]
+    #[error("lock {} cannot be granted for {}", Named(lock), yet(*retry_after))]
     #[non_exhaustive]
     Quarantined {
         /// Which lock.
@@ -95,10 +93,7 @@ pub enum Error {
     /// unchanged, with its deadline not moved, unless [`crate::Lease::commit`] has released it. The
     /// commands of an [`exec`](crate::Lease::exec) or a commit were executed, but might not survive
     /// either.
-    #[error(
-        "{acknowledged} of {asked} replicas acknowledged lock {} in time",
-        Named(lock)
-    )]
+    #[error("{acknowledged} of {asked} replicas acknowledged {}", in_time(lock))]
     #[non_exhaustive]
     NotReplicated {
         /// Which lock.
@@ -148,6 +143,17 @@ pub enum Error {
         message: String,
     },
 
+    /// A unit of [reservations](crate::Client::reservations) is not reserved, or not confirmed.
+    /// Nothing of this call was executed.
+    #[error("no unit of {}: {kind}", Named(lock))]
+    #[non_exhaustive]
+    Reservation {
+        /// Of what.
+        lock: String,
+        /// Why.
+        kind: ReservationError,
+    },
+
     /// This token no longer has the lock: the lease ran out, was released by force, or Redis lost
     /// it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
     #[error("the lease of lock {} is lost: {LOST}", Named(lock))]
@@ -168,10 +174,7 @@ pub enum Error {
 
     /// The work of [`crate::Lock::run`] took longer than [`crate::Lock::max_hold`], and was
     /// stopped.
-    #[error(
-        "the work was stopped: it held lock {} for longer than allowed",
-        Named(lock)
-    )]
+    #[error("the work was stopped: it held lock {} {TOO_LONG}", Named(lock))]
     #[non_exhaustive]
     MaxHoldExceeded {
         /// Which lock.
@@ -189,10 +192,7 @@ pub enum Error {
 
     /// Another `exec`, `commit` or `release` of the same lease is still under way, or the lease is
     /// already [kept](crate::Lease::run) for other work. Nothing was sent.
-    #[error(
-        "another write of the lease of lock {} is still under way",
-        Named(lock)
-    )]
+    #[error("another write of the lease of lock {} is {UNDER_WAY}", Named(lock))]
     #[non_exhaustive]
     Busy {
         /// Which lock.

@@ -174,8 +174,8 @@ impl<S: Section> GroupCommit<S> {
     /// their own answers. [`Error::Unavailable`] for an item whose decision panicked. If a command
     /// of [`Section::end`] failed, all items are unknown. [`Error::InvalidArgument`] for an item
     /// whose own commands cannot be sent, for a lock whose holders decide at the same time, as of a
-    /// semaphore, and if a turn may have no items. Items for whose replies no room is left in an
-    /// answer are in the next turn.
+    /// semaphore or reservations, and if a turn may have no items. Items for whose replies no room
+    /// is left in an answer are in the next turn.
     ///
     /// # Cancel safety
     /// Dropping the future removes the item, unless its turn has the lock by then, or was sent

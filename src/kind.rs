@@ -10,9 +10,11 @@ mod lua;
 mod multi;
 mod mutex;
 mod once;
+mod permits;
 mod quorum;
 mod read_write;
 mod reentrant;
+mod reservations;
 mod row;
 mod semaphore;
 mod shared;
@@ -27,6 +29,7 @@ use crate::error::Fault;
 use crate::name::Name;
 use crate::percent;
 use crate::token::{Session, Token};
+use crate::ttl;
 use crate::words::Words;
 use row::{Row, Waking};
 
@@ -68,6 +71,14 @@ impl Kind {
         Self {
             wants: permits.to_string(),
             ..Self::of(&semaphore::ROW)
+        }
+    }
+
+    /// So many units, which are reserved and then confirmed.
+    pub(crate) fn reservations(units: u32) -> Self {
+        Self {
+            wants: units.to_string(),
+            ..Self::of(&reservations::ROW)
         }
     }
 
@@ -212,6 +223,14 @@ impl Kind {
     /// Whether the result of its work can be had in place of the lock.
     pub(crate) fn keeps_result(&self) -> bool {
         ptr::eq(self.row, &once::ROW)
+    }
+
+    /// How long it is held if nobody says so.
+    pub(crate) fn lasts(&self) -> Duration {
+        match ptr::eq(self.row, &reservations::ROW) {
+            true => Duration::from_secs(10 * 60),
+            false => ttl::DEFAULT,
+        }
     }
 
     /// How long a fence is remembered, if the kind says so: most keys of work that is executed once

@@ -111,7 +111,7 @@ pub use bridge::Bridge;
 pub use client::Client;
 pub use command::{Command, Reply};
 pub use debounce::{Debounce, DebounceOutcome};
-pub use error::{BadResponse, Error};
+pub use error::{BadResponse, Error, ReservationError};
 pub use event::{Event, EventKind};
 pub use group::{Decision, GroupCommit, Section};
 pub use lease::Lease;

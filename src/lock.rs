@@ -29,8 +29,8 @@ pub(crate) use settings::Settings;
 /// time, and how to ask for it.
 ///
 /// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant),
-/// [`Client::semaphore`](crate::Client::semaphore), [`Client::lock_all`](crate::Client::lock_all)
-/// and [`ReadWrite`](crate::ReadWrite).
+/// [`Client::semaphore`](crate::Client::semaphore), [`Client::lock_all`](crate::Client::lock_all),
+/// [`Client::reservations`](crate::Client::reservations) and [`ReadWrite`](crate::ReadWrite).
 ///
 /// No option fails half-way. If the name or an option is invalid, the first call that would send
 /// something fails, and sends nothing. If several are invalid, the error is about the first.

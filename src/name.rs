@@ -7,8 +7,15 @@ use crate::error::Fault;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 7] = [
-    "debounce", "fence", "holds", "queue", "readers", "result", "throttle",
+const SUFFIXES: [&str; 8] = [
+    "confirmed",
+    "debounce",
+    "fence",
+    "holds",
+    "queue",
+    "readers",
+    "result",
+    "throttle",
 ];
 const SUFFIXES_OF: [&str; 3] = ["gone", "receipt", "wake"];
 
@@ -46,7 +53,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Fault::invalid(
-                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
+                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
             ));
         }
         let tag = hash_tag(&key);

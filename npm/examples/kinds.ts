@@ -20,6 +20,19 @@ export function callPartner(client: Client, call: () => Promise<string>): Promis
   return client.semaphore("partner", 3, { wait: 10_000 }).run(call);
 }
 
+export async function putInCart(client: Client, sku: string, customer: string, units: number): Promise<string> {
+  // For ten minutes, and at most four for each customer. `sold_out` says that all are sold.
+  const owner = { id: customer, most: 4 };
+  const lease = await client.reservations(sku, 100, { weight: units, owner }).acquire();
+  return lease.handOver();
+}
+
+export async function pay(client: Client, sku: string, token: string, order: string): Promise<void> {
+  // Once. The error is `lost` if the ten minutes are over, and `confirmed` the second time.
+  const paid = { key: `{${sku}}:orders` };
+  await client.reservations(sku, 100).resume(token).commit([["RPUSH", paid, order]]);
+}
+
 export async function transfer(client: Client, from: string, to: string, amount: number): Promise<void> {
   // Both accounts, or none: two transfers that cross do not wait for each other for ever.
   const lease = await client.lockAll([`{bank}:${from}`, `{bank}:${to}`]).acquire();

@@ -68,6 +68,9 @@ pub(crate) fn make(
         "lock" => client.lock(&words.text()),
         "reentrant" => client.reentrant(&words.text(), &words.text()),
         "semaphore" => client.semaphore(&words.text(), words.maybe_count().unwrap_or_default()),
+        "reservations" => {
+            client.reservations(&words.text(), words.maybe_count().unwrap_or_default())
+        }
         "reader" => client.read_write(&words.text()).read(),
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
@@ -113,6 +116,12 @@ fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
     }
     if let (Some(count), Some(within)) = (words.maybe_count(), words.maybe_time()) {
         lock = lock.wait_for_replicas(count, within);
+    }
+    if let Some(weight) = words.maybe_count() {
+        lock = lock.weight(weight);
+    }
+    if let (Some(owner), Some(most)) = (words.maybe_text(), words.maybe_count()) {
+        lock = lock.owner(&owner, most);
     }
     if let Some(fair) = fair {
         lock = lock.fair(fair);

@@ -155,6 +155,7 @@ fn inspection(json: &mut String, found: &Inspection) {
     let mut object = Object::new();
     list(object.name("holders"), &found.holders, holder);
     natural(object.name("free"), found.free);
+    natural(object.name("confirmed"), found.confirmed);
     object.flag("isRead", found.is_read);
     natural(object.name("fence"), found.fence);
     object.number("waiters", found.waiters);

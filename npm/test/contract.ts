@@ -480,7 +480,7 @@ export const contract: Suite = {
 
   async inspection_says_who_holds_for_how_long_and_the_last_fence(stack) {
     const lock = stack.lock("a");
-    equal(await lock.inspect(), { holder: null, holders: [], free: null, isRead: false, fence: null, waiters: 0, quarantineRemaining: null });
+    equal(await lock.inspect(), { holder: null, holders: [], free: null, confirmed: null, isRead: false, fence: null, waiters: 0, quarantineRemaining: null });
     const lease = await take(lock);
     const { holder, fence } = await lock.inspect();
     check(holder !== null && holder.remaining !== null && holder.remaining > 5_000, "it is held");

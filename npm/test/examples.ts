@@ -320,6 +320,12 @@ export const examples: Suite = {
     };
     await times(6, () => kinds.callPartner(client, call));
     check(most === 3, `${most} at once`);
+    const shirt = `${stack.mark}shirt`;
+    const token = await kinds.putInCart(client, shirt, "ann", 3);
+    equal(((await thrown(kinds.putInCart(client, shirt, "ann", 2))) as { code?: string }).code, "owner_limit");
+    await kinds.pay(client, shirt, token, "order-1");
+    equal(((await thrown(kinds.pay(client, shirt, token, "order-1"))) as { code?: string }).code, "confirmed");
+    equal((await client.reservations(shirt, 100).inspect()).confirmed, 3);
     equal(await kinds.price(client, async () => 42), 42);
     const seen: string[] = [];
     await kinds.reprice(

@@ -12,10 +12,12 @@ import { limits } from "./limits.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
+import { reservations } from "./reservations.js";
 import { semaphores } from "./semaphore.js";
 import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
+import { weights } from "./weights.js";
 
 // It moves the host's clock.
 const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait");
@@ -23,7 +25,7 @@ const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_a
 export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contract, semaphores, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

@@ -10,9 +10,10 @@ import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { GoingOn } from "./going-on.js";
 import { instance, Revivable } from "./instance.js";
+import type { ReservationError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import { Lock, type Made, type Maker } from "./lock.js";
-import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
+import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
 import type { Reply, Thing } from "./raw.js";
@@ -137,6 +138,34 @@ export class Client {
     const config = lockConfig(options, "a semaphore");
     const again = (options: LockOptions) => this.semaphore(name, permits, options);
     return this.#lock(this.#made("semaphore", name, permits, ...config), options, this.#called(name, again));
+  }
+
+  /**
+   * So many `units` of something that is sold in two steps: reserved, and then confirmed. A unit is
+   * never confirmed twice. Sends nothing.
+   *
+   * - Acquiring the lock reserves one unit, or `weight` units, for the `ttl`: 10 minutes by
+   *   default. {@link Lease.handOver} and {@link Lock.resume} carry the reservation from one
+   *   request to the next.
+   * - {@link Lease.commit} confirms it: its commands run, and its units are taken for ever, in one
+   *   script, and only if the reservation has not ended by Redis's clock.
+   * - {@link Lease.release} gives the units back. So does the ttl.
+   *
+   * Free are as many units as are neither reserved nor confirmed; {@link Lock.inspect} says how
+   * many. While too few are, an acquisition fails with `held`, at once by default. A
+   * {@link ReservationError} says what else may be: all is sold; the `owner` has enough; or the
+   * reservation was confirmed before, which it says for a day. A commit that is too late fails with
+   * `lost`.
+   *
+   * How many are confirmed is a number at `{name}:confirmed`, which never expires: lower it with
+   * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it.
+   */
+  reservations(name: string, units: number, options: ReservationOptions = {}): Lock {
+    text(name, "a name of reservations");
+    if (!(Number.isInteger(units) && units >= 1 && units <= 0xffff_ffff)) throw invalidArgument(`units are a whole number, 1 or more, not ${given(units)}`);
+    const config = lockConfig(options, "a reservation");
+    const again = (options: LockOptions) => this.reservations(name, units, options);
+    return this.#lock(this.#made("reservations", name, units, ...config), options, this.#called(name, again));
   }
 
   /**

@@ -2,7 +2,7 @@
 import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
 import type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 import { eventOf, hear, toEvent } from "./event.js";
-import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, SemaphoreOptions } from "./lock-options.js";
+import type { AnyLockOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
 import { type Value, words } from "./words.js";
@@ -15,16 +15,19 @@ const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ..
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
-const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
-const OF_A_READ_WRITE: Names<ReadWriteOptions> = OF_A_SEMAPHORE;
-const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_SEMAPHORE;
-const OF_A_LOCK: Names<LockOptions> = { ...OF_A_SEMAPHORE, signalList: 1 };
+const OF_A_READ_WRITE: Names<ReadWriteOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
+const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_READ_WRITE;
+const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
+const OF_RESERVATIONS: Names<ReservationOptions> = { ...OF_A_REENTRANT, weight: 1, owner: 1 };
+const OF_A_LOCK: Names<LockOptions> = { ...OF_A_READ_WRITE, signalList: 1 };
+const OWNER: Names<NonNullable<ReservationOptions["owner"]>> = { id: 1, most: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 /** Which options each kind has, by what errors call it. */
 const KINDS = {
   "a lock": OF_A_LOCK,
   "a reentrant lock": OF_A_REENTRANT,
   "a semaphore": OF_A_SEMAPHORE,
+  "a reservation": OF_RESERVATIONS,
   "a read/write lock": OF_A_READ_WRITE,
   "a lock of several names": OF_SEVERAL_NAMES,
 };
@@ -54,7 +57,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 }
 
 /** Of a lock of any kind. */
-export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): Value[] {
+export function lockConfig(options: AnyLockOptions, kind: keyof typeof KINDS): Value[] {
   known(options, KINDS[kind], kind);
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
@@ -63,6 +66,8 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): Valu
     throw invalidArgument("waitForReplicas is { count, within }");
   }
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
+  const { owner } = options;
+  if (owner !== undefined) known(owner, OWNER, "owner");
   return [
     milliseconds(options.ttl, "ttl"),
     limit(options.wait, "wait"),
@@ -72,6 +77,9 @@ export function lockConfig(options: LockOptions, kind: keyof typeof KINDS): Valu
     optionalText(options.label, "label"),
     replicas && (count(replicas.count, "waitForReplicas.count") ?? 0),
     replicas && (milliseconds(replicas.within, "waitForReplicas.within") ?? 0),
+    count(options.weight, "weight", 1),
+    owner && text(owner.id, "owner.id"),
+    owner && (count(owner.most, "owner.most", 1) ?? 0),
   ];
 }
 

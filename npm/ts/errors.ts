@@ -166,6 +166,22 @@ export class ResultError extends EdgelockError {
 }
 
 /**
+ * A unit of {@link Client.reservations} is not reserved, or not confirmed. So many are confirmed
+ * that too few can become free (`sold_out`), the owner would have more than it may (`owner_limit`),
+ * or the reservation was confirmed before (`confirmed`). Nothing of the call was executed.
+ */
+export class ReservationError extends EdgelockError {
+  override readonly name = "ReservationError";
+  readonly code: "sold_out" | "owner_limit" | "confirmed";
+
+  /** @internal */
+  constructor(failure: Failure) {
+    super(failure);
+    this.code = failure.code as ReservationError["code"];
+  }
+}
+
+/**
  * The lease is over although nobody gave it back: Redis no longer has it (`lost`), its deadline has
  * passed (`expired`), or its work was stopped after `maxHold` (`max_hold_exceeded`). Nothing of the
  * call was executed.
@@ -307,6 +323,7 @@ export type AnyEdgelockError =
   | NotReplicatedError
   | FingerprintMismatchError
   | ResultError
+  | ReservationError
   | LostError
   | ReleasedError
   | BusyError

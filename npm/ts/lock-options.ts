@@ -1,6 +1,6 @@
 // How to ask for a lock, of each kind.
 import type { CallOptions } from "./abort.js";
-import type { HeldError, NotReplicatedError } from "./errors.js";
+import type { HeldError, NotReplicatedError, ReservationError } from "./errors.js";
 import type { Lock } from "./lock.js";
 
 /** How to ask for a lock. Durations are whole milliseconds. A limit of `Infinity` means none. */
@@ -76,7 +76,32 @@ export interface LockOptions {
 /**
  * How to ask for a semaphore. It has no signal list, since no other program's waiters block on one.
  */
-export type SemaphoreOptions = Omit<LockOptions, "signalList">;
+export interface SemaphoreOptions extends Omit<LockOptions, "signalList"> {
+  /**
+   * How many permits it takes at once: 1 to as many as there are. Default 1. It has all of them or
+   * none, as one lease, and they are given back together.
+   */
+  readonly weight?: number | undefined;
+}
+
+/**
+ * How to reserve units. The default `ttl` is 10 minutes, and by default it does not `wait`. Nobody
+ * queues, so it cannot be fair.
+ */
+export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label"> {
+  /** How many units it reserves, all or none: 1 to as many as there are. Default 1. */
+  readonly weight?: number | undefined;
+  /**
+   * For whom it reserves, and how many units that owner may have reserved at once; who would have
+   * more is refused with a {@link ReservationError}. Default: nobody, and no bound. The `id` has up
+   * to 128 bytes. The bound is as good as the id: take one that the caller cannot choose, as that
+   * of a session that you have checked. Only {@link Lock.inspect} shows it, as the label.
+   */
+  readonly owner?: { readonly id: string; readonly most: number } | undefined;
+}
+
+/** @internal What a lock of any kind may be asked for. */
+export type AnyLockOptions = LockOptions & SemaphoreOptions & ReservationOptions;
 
 /**
  * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it

@@ -102,9 +102,10 @@ export type Guessed =
   | { readonly sent: number; readonly at: number | undefined; readonly replies: Reply[] };
 
 /** An {@link Inspection} as the module says it. */
-type Found = Omit<Inspection, "holder" | "holders" | "free" | "fence"> & {
+type Found = Omit<Inspection, "holder" | "holders" | "free" | "confirmed" | "fence"> & {
   readonly holders: ReadonlyArray<Omit<Holder, "count"> & { readonly count: Said }>;
   readonly free: Said;
+  readonly confirmed: Said;
   readonly fence: Said;
 };
 
@@ -246,8 +247,8 @@ export class Lock {
       // Anyone with the token can release the lock, so no log should show it by accident.
       return Object.defineProperty(read, "token", { enumerable: false });
     });
-    const [free, fence] = [reply(found.free) as number | null, reply(found.fence) as Inspection["fence"]];
-    return { holder: holders[0] ?? null, ...found, holders, free, fence };
+    const [free, confirmed] = [reply(found.free) as number | null, reply(found.confirmed) as number | null];
+    return { holder: holders[0] ?? null, ...found, holders, free, confirmed, fence: reply(found.fence) as Inspection["fence"] };
   }
 
   /**

@@ -15,6 +15,7 @@ import {
   QuarantinedError,
   RefusedError,
   ReleasedError,
+  ReservationError,
   ResultError,
   TimedOutError,
   UnavailableError,
@@ -60,6 +61,10 @@ export function toError(told: Failure): AnyEdgelockError {
     case "result_too_large":
     case "result_unreadable":
       return new ResultError(failure);
+    case "sold_out":
+    case "owner_limit":
+    case "confirmed":
+      return new ReservationError(failure);
     case "lost":
     case "expired":
     case "max_hold_exceeded":

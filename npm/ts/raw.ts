@@ -23,16 +23,18 @@ export interface Inspection {
    */
   readonly holder: Holder | null;
   /**
-   * All holders. For a semaphore, and for a read/write lock that is read, in the order in which
-   * they end; for several names at once, each one that has any of them; for any other lock, one at
-   * most.
+   * All holders. For a semaphore, for reservations, and for a read/write lock that is read, in the
+   * order in which they end; for several names at once, each one that has any of them; for any
+   * other lock, one at most.
    */
   readonly holders: readonly Holder[];
   /**
-   * For a semaphore: how many permits are free, out of as many as this lock counts. `null` for any
-   * other lock.
+   * For a semaphore or reservations: how many permits or units are free, out of as many as this
+   * lock counts. `null` for any other lock.
    */
   readonly free: number | null;
+  /** For reservations: how many units are confirmed. `null` for any other lock. */
+  readonly confirmed: number | null;
   /** Of a read/write lock: whether those who hold it are readers. `false` of any other lock. */
   readonly isRead: boolean;
   /**
@@ -55,8 +57,8 @@ export interface Holder {
   /** The holder's token, or whatever another program stored. For a reentrant lock, the owner. */
   readonly token: string;
   /**
-   * For a reentrant lock: how often the owner has taken it. Otherwise 1. A bigint beyond what a
-   * number holds.
+   * For a reentrant lock: how often the owner has taken it. For a semaphore or reservations: how
+   * many permits or units it has. Otherwise 1. A bigint beyond what a number holds.
    */
   readonly count: number | bigint;
   /** Its time left in whole milliseconds, by Redis's clock; `null` if the lock has no expiry. */

@@ -25,9 +25,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// A quorum refuses what needs one Redis, as [`Error::InvalidArgument`]:
     ///
     /// - the kinds [`reentrant`](Client::reentrant), [`semaphore`](Client::semaphore),
-    ///   [`read_write`](Client::read_write), [`lock_all`](Client::lock_all),
-    ///   [`once`](Client::once), [`throttle`](Client::throttle) and
-    ///   [`debounce`](Client::debounce);
+    ///   [`reservations`](Client::reservations), [`read_write`](Client::read_write),
+    ///   [`lock_all`](Client::lock_all), [`once`](Client::once), [`throttle`](Client::throttle)
+    ///   and [`debounce`](Client::debounce);
     /// - the options [`fair`](crate::Lock::fair),
     ///   [`wait_for_replicas`](crate::Lock::wait_for_replicas) and
     ///   [`signal_list`](crate::Lock::signal_list);

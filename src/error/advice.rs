@@ -1,7 +1,7 @@
 //! What the caller of a failed call can do about it. `npm/ts/advice.ts` says the same with
 //! JavaScript's names; a test compares the two.
 
-use super::{Error, Reason};
+use super::{Error, Reason, ReservationError};
 
 const COME_AGAIN: &str = "Try again later.";
 
@@ -46,6 +46,17 @@ impl Error {
             Self::ResultUnreadable { .. } => {
                 "Let the work return what JSON can hold. If another program or version stored what is kept, use another key."
             }
+            Self::Reservation { kind, .. } => match kind {
+                ReservationError::SoldOut => {
+                    "Offer it no longer; units that are reserved may fall back, confirmed ones do not."
+                }
+                ReservationError::OwnerLimit => {
+                    "Let this owner confirm or release what it has, or wait until that ends."
+                }
+                ReservationError::Confirmed => {
+                    "Do nothing: it is confirmed, and the writes of that commit ran."
+                }
+            },
             Self::Lost { .. } => {
                 "Stop, and undo what was not written through the lease: another may hold the lock."
             }

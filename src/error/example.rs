@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error, Fault};
+use super::{BadResponse, Error, Fault, ReservationError};
 
 impl Error {
     /// An error with this [code](Error::code) about this lock, for tests of code that handles
@@ -58,6 +58,10 @@ impl Error {
             "result_unreadable" => Self::ResultUnreadable {
                 lock: name,
                 message: example(),
+            },
+            "sold_out" | "owner_limit" | "confirmed" => Self::Reservation {
+                lock: name,
+                kind: ReservationError::of_code(code)?,
             },
             "lost" => Self::Lost { lock: name },
             "expired" => Self::Expired { lock: name },

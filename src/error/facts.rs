@@ -17,6 +17,7 @@ impl Error {
             Self::FingerprintMismatch { .. } => "fingerprint_mismatch",
             Self::ResultTooLarge { .. } => "result_too_large",
             Self::ResultUnreadable { .. } => "result_unreadable",
+            Self::Reservation { kind, .. } => kind.code(),
             Self::Lost { .. } => "lost",
             Self::Expired { .. } => "expired",
             Self::MaxHoldExceeded { .. } => "max_hold_exceeded",
@@ -54,6 +55,7 @@ impl Error {
             | Self::FingerprintMismatch { lock }
             | Self::ResultTooLarge { lock, .. }
             | Self::ResultUnreadable { lock, .. }
+            | Self::Reservation { lock, .. }
             | Self::Lost { lock }
             | Self::Expired { lock }
             | Self::MaxHoldExceeded { lock }

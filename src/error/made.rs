@@ -115,7 +115,9 @@ impl Error {
 
     pub(crate) fn set_lock(&mut self, name: Option<&str>) {
         match self {
-            Self::WrongType { lock, .. } | Self::NotReplicated { lock, .. } => {
+            Self::WrongType { lock, .. }
+            | Self::NotReplicated { lock, .. }
+            | Self::Reservation { lock, .. } => {
                 *lock = name.unwrap_or_default().to_owned();
             }
             // Of several names, which one is held is known before.

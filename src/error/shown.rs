@@ -6,6 +6,8 @@ use crate::redact::Named;
 
 pub(super) const LOST: &str = "it ran out, was forced, or Redis forgot it";
 pub(super) const NOT_KEPT: &str = "the work was done, and it is not kept";
+pub(super) const TOO_LONG: &str = "for longer than allowed";
+pub(super) const UNDER_WAY: &str = "still under way";
 pub(super) const OR_BESIDE: &str =
     ", or one that begins with it in braces, holds something else: data, or a lock of another kind";
 
@@ -24,6 +26,18 @@ pub(super) fn left(remaining: Option<Duration>) -> String {
     remaining.map_or_else(
         || "never expires: is it data?".to_owned(),
         |left| format!("expires in {} ms", ms(left)),
+    )
+}
+
+pub(super) fn in_time(lock: &str) -> String {
+    format!("lock {} in time", Named(lock))
+}
+
+/// Why no server of too many has a say before that.
+pub(super) fn yet(retry_after: Duration) -> String {
+    format!(
+        "{} ms yet: too many servers were started lately, and may have forgotten who holds it",
+        ms(retry_after)
     )
 }
 

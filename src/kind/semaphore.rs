@@ -8,10 +8,10 @@ use super::shared::{
     RECORD, RELEASE, RENEW, REPLY, RESP, TOLD, VERSION,
 };
 
-const PERMITS: &str = part!("semaphore/keys.lua");
-const STORAGE: &str = part!("semaphore/storage.lua");
-const EXTEND: &str = part!("semaphore/extend.lua");
-const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
+pub(super) const PERMITS: &str = part!("semaphore/keys.lua");
+pub(super) const STORAGE: &str = part!("semaphore/storage.lua");
+pub(super) const EXTEND: &str = part!("semaphore/extend.lua");
+pub(super) const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
 const ACQUIRE: &str = part!("semaphore/acquire.lua");
 const INSPECT: &str = part!("semaphore/inspect.lua");
 

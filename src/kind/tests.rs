@@ -6,13 +6,14 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 8] = [
+static KINDS: [(&str, &Row); 9] = [
     ("multi", &multi::ROW),
     ("mutex", &mutex::ROW),
     ("once", &once::ROW),
     ("quorum", &quorum::ROW),
     ("reader", &read_write::READER),
     ("reentrant", &reentrant::ROW),
+    ("reservations", &reservations::ROW),
     ("semaphore", &semaphore::ROW),
     ("writer", &read_write::WRITER),
 ];

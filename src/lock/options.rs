@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Lock, Settings};
+#[cfg(doc)]
+use crate::error::ReservationError;
 use crate::error::{Error, Fault};
 use crate::label;
 use crate::name;
@@ -213,6 +215,40 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             lock.kind.check_label()?;
             lock.label = label::stored(label)?;
             Ok(())
+        })
+    }
+
+    /// How many permits of a [semaphore](crate::Client::semaphore), or units of
+    /// [reservations](crate::Client::reservations), it takes at once: 1 to as many as there are.
+    /// Default 1. It has all of them or none, as one lease, and they are given back together.
+    ///
+    /// While too few are free, others that want fewer may take those, unless they are
+    /// [fair](Lock::fair). Permits that are released go to nobody behind the first in the queue.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of
+    /// range, or if the lock has no permits.
+    #[must_use]
+    pub fn weight(self, permits: u32) -> Self {
+        self.with(|lock| lock.kind.set_weight(permits))
+    }
+
+    /// For whom units are reserved, and how many of them `owner` may have reserved at once. One who
+    /// would have more is refused with [`ReservationError::OwnerLimit`]. Confirmed units do not
+    /// count. Default: nobody, and no bound.
+    ///
+    /// The owner is the reservation's [label](Lock::label), of 1 to 128 bytes, which only
+    /// [`Lock::inspect`] shows. The bound is as good as the owner's id: take one that the caller
+    /// cannot choose, as that of a session that you have checked.
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the owner is
+    /// empty or too long, if the bound is 0, or if these are no reservations.
+    #[must_use]
+    pub fn owner(self, owner: &str, most: u32) -> Self {
+        self.with(|lock| {
+            lock.kind.set_most(most)?;
+            lock.label = label::stored(owner)?;
+            let what = || Fault::invalid("an owner has 1 byte or more, not 0");
+            (!owner.is_empty()).then_some(()).ok_or_else(what)
         })
     }
 }

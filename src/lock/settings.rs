@@ -9,7 +9,6 @@ use crate::kind::Kind;
 use crate::name::Name;
 use crate::replicas::Replicas;
 use crate::topology::Topology;
-use crate::ttl;
 
 /// Shared by a lock and its claims, so that neither copies it. It knows no host, so its code is
 /// compiled once.
@@ -47,7 +46,7 @@ impl Settings {
     }
 
     pub(crate) fn lasts(&self) -> Duration {
-        self.ttl.unwrap_or(ttl::DEFAULT)
+        self.ttl.unwrap_or_else(|| self.kind.lasts())
     }
 
     /// How long a server must have been up to have a say, in a quorum.

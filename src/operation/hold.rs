@@ -92,9 +92,9 @@ impl Hold {
         let write = Write {
             session: &self.claim.session,
             number,
-            // A release without commands ends any hold of the token.
-            fence: match commands {
-                [] => 0,
+            // A release ends any hold of the token.
+            fence: match number {
+                LAST => 0,
                 _ => self.fence(),
             },
             commands,

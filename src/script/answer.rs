@@ -7,7 +7,7 @@ use super::inspection::Inspection;
 use super::paced::LONGEST_DEBOUNCE;
 use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
-use crate::error::Fault;
+use crate::error::{Error, Fault, ReservationError};
 use crate::label;
 
 /// What a script replied.
@@ -115,6 +115,7 @@ impl Answer {
             (Act, 1, [replies]) => Self::Done(results(replies)?),
             // Somebody holds the lock who must not be disturbed.
             (Act, 2, [left, label]) => return held(left, label),
+            (Acquire | Renew | Act, -5, [why]) => return Err(not_reserved(text(why)?)?.into()),
             (Inspect, 1, [found]) => Self::Inspected(Inspection::of(&results(found)?)?.into()),
             (Pace, 0 | 2, [left]) => Self::Wait(millis_of(left)?),
             (Pace, 1, [wait]) => match millis_of(wait)? {
@@ -175,6 +176,14 @@ fn contended(held: &[Reply]) -> Result<Contended, Fault> {
 fn held(left: &Reply, label: &Reply) -> Result<Answer, Fault> {
     let left = time_left(left)?;
     Err(Fault::held(left, label::read(text(label)?)))
+}
+
+fn not_reserved(code: &str) -> Result<Error, Fault> {
+    let (lock, kind) = (String::new(), ReservationError::of_code(code));
+    Ok(Error::Reservation {
+        lock,
+        kind: kind.ok_or_else(shape)?,
+    })
 }
 
 /// The text that is kept.

@@ -15,13 +15,15 @@ use crate::token::Token;
 pub struct Inspection {
     /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
-    /// All holders. For a semaphore, and for a read/write lock that is read, in the order in which
-    /// they end; for several names at once, each one that has any of them; for any other lock, one
-    /// at most.
+    /// All holders. For a semaphore, for reservations, and for a read/write lock that is read, in
+    /// the order in which they end; for several names at once, each one that has any of them; for
+    /// any other lock, one at most.
     pub holders: Vec<Holder>,
-    /// For a semaphore: how many permits are free, out of as many as this `Lock` counts. `None` for
-    /// any other lock.
+    /// For a semaphore or reservations: how many permits or units are free, out of as many as this
+    /// `Lock` counts. `None` for any other lock.
     pub free: Option<u64>,
+    /// For reservations: how many units are confirmed. `None` for any other lock.
+    pub confirmed: Option<u64>,
     /// Of a read/write lock: whether those who hold it are readers. `false` of any other lock.
     pub is_read: bool,
     /// The last fence that was issued, as long as Redis remembers it.
@@ -40,7 +42,8 @@ pub struct Inspection {
 pub struct Holder {
     /// The holder's token, or whatever another program stored. For a reentrant lock, the owner.
     pub token: Token,
-    /// For a reentrant lock: how often the owner has taken it. Otherwise 1.
+    /// For a reentrant lock: how often the owner has taken it. For a semaphore or reservations: how
+    /// many permits or units it has. Otherwise 1.
     pub count: u64,
     /// Its time left, by Redis's clock; `None` if the lock has no expiry.
     pub remaining: Option<Duration>,
@@ -54,7 +57,9 @@ impl Inspection {
         let [holder, count, left, fence, waiters, missing, several @ ..] = found else {
             return Err(shape());
         };
+        let confirmed = several.get(2).map(number).transpose()?;
         let (several, free, is_read) = match several {
+            [several, free, _] => (Some(several_in(several)?), Some(number(free)?), false),
             [] => (None, None, false),
             [readers] => (Some(several_in(readers)?), None, true),
             [holders, Reply::Nil] => (Some(several_in(holders)?), None, false),
@@ -84,6 +89,7 @@ impl Inspection {
             holder: holders.first().cloned(),
             holders,
             free,
+            confirmed,
             is_read,
             fence: last,
             waiters: number(waiters)?,
@@ -99,16 +105,16 @@ fn foreign(token: &[u8]) -> Token {
     Token::foreign(outside::lossy(token).into_owned())
 }
 
-/// Several holders, each as token, milliseconds left, and label.
+/// Several holders, each as token, milliseconds left, label, and, of a semaphore, how many permits.
 fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
     let mut all = Vec::new();
     for holder in holders.as_array().ok_or_else(shape)? {
-        let Some([Reply::Bytes(token), left, label]) = holder.as_array() else {
+        let Some([Reply::Bytes(token), left, label, weight @ ..]) = holder.as_array() else {
             return Err(shape());
         };
         all.push(Holder {
             token: foreign(token),
-            count: 1,
+            count: weight.first().map_or(Ok(1), number)?,
             remaining: time_left(left)?,
             label: label::read(text(label)?),
         });

@@ -174,6 +174,7 @@ fn inspected(answers: &[Answer], count: Count) -> Option<Inspection> {
         holders: holder.iter().cloned().collect(),
         holder,
         free: None,
+        confirmed: None,
         is_read: false,
         fence,
         waiters: 0,

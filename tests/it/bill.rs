@@ -166,6 +166,19 @@ fn each_call_of_another_kind_costs_so_many_commands() {
         let kinds = [
             ("reentrant", client.reentrant("e", "me"), 7, 8),
             ("semaphore of 3", client.semaphore("s", 3), 7, 6),
+            (
+                "three of five permits",
+                client.semaphore("h", 5).weight(3),
+                7,
+                7,
+            ),
+            ("a unit", client.reservations("u", 3), 8, 6),
+            (
+                "an owner's",
+                client.reservations("o", 3).owner("ann", 2),
+                11,
+                9,
+            ),
             ("reader", client.read_write("w").read(), 8, 7),
             ("writer", client.read_write("w").write(), 5, 4),
             ("two names", client.lock_all(["x", "y"]), 8, 4),
@@ -177,6 +190,21 @@ fn each_call_of_another_kind_costs_so_many_commands() {
                 end(lease).await;
                 bill.costs(&format!("release of {kind}, {time}"), leave);
             }
+        }
+        bill.must_be_right();
+    });
+}
+
+#[test]
+fn a_confirmation_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let lock = bill.stack.client().reservations("a", 3);
+        for time in ["first", "next"] {
+            let lease = lock.acquire().await.unwrap();
+            bill.skip();
+            lease.commit(&set()).await.unwrap();
+            bill.costs(&format!("confirmation, {time}"), 10);
         }
         bill.must_be_right();
     });

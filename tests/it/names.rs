@@ -7,7 +7,7 @@ use crate::support::noted::{names, noting};
 use crate::support::{client, code, run};
 
 /// Parts of names: what companion keys consist of, and what could imitate them.
-const PARTS: [&str; 18] = [
+const PARTS: [&str; 19] = [
     "{",
     "}",
     "{a}",
@@ -21,6 +21,7 @@ const PARTS: [&str; 18] = [
     ":result",
     ":throttle",
     ":debounce",
+    ":confirmed",
     ":receipt",
     ":gone",
     ":receipt:AAAAAAAAAAAAAAAAAAAAAA",
@@ -83,6 +84,7 @@ fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
             "job:{7}:result",
             "job:{7}:throttle",
             "job:{7}:debounce",
+            "job:{7}:confirmed",
             "job:{7}:receipt:x",
             "job:{7}:gone:x",
             "job:{7}:wake:x",

@@ -341,6 +341,8 @@ mod tests {
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
         for kind in [
             "semaphore",
+            "weights",
+            "reservations",
             "read_write",
             "multi",
             "once",

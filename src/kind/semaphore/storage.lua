@@ -15,6 +15,9 @@
 --   held. While such a waiter is the first in the queue, the waiters behind it are handed nothing.
 --   Those that barge take a permit when they ask: at least every third of their liveness, and when
 --   the permits in their way end. Those that are fair wait until it has had its turn.
+-- - An acquirer may want several permits, its weight: '<permits>/<weight>'. It gets all or none, as
+--   one lease with one token and one fence. While too few are free for it, it waits as one with a
+--   smaller number does. Holders that an older version stored count as one permit.
 -- - A release hands its permit to the first waiter by the rules of hearing.lua. It goes on while
 --   permits are free, since others may have run out. An acquirer that finds another permit free
 --   tells the first in the queue to ask (`0`). That waiter may have begun to listen after the
@@ -34,18 +37,19 @@
 -- (docs/switching.md). No majority of several servers could agree on who has which permit, so a
 -- quorum refuses semaphores.
 --
--- provides  delete free grant is_full is_held refuse_others suits
--- needs     HOLDERS MORE NAME add earliest ended hold_of holders_err integer is_many now_ms remove
--- needs     till
+-- provides  delete free grant is_full is_held permits_in refuse_others suits
+-- needs     HOLDERS MORE NAME add earliest ended extra hold_of holders_err integer is_many now_ms
+-- needs     remove till weight_in
 local is_theirs = holders_err or earliest and not hold_of(earliest)
 -- Theirs may stand behind permits of ours that ended before theirs began.
 for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end
 local function is_held() return till[ARGV[2]] end
 -- A caller with a lower number than others takes none from them. For one that waits for something
 -- else, in the queue of a name that was a lock before, there is no permit.
-local function suits(want) return tonumber(want) end
-local function is_full(permits)
-  local free = tonumber(permits) or 0
+local function permits_in(want) return tonumber(string.match(want, '^%d+')) end
+local suits = permits_in
+local function is_full(want)
+  local free = (permits_in(want) or 0) + 1 - weight_in(want) - extra
   if is_many then
     free = free - redis.call('ZCOUNT', HOLDERS, integer(now_ms()), '+inf')
   else
@@ -61,5 +65,5 @@ local grant = add
 local function free() remove(ARGV[2]) end
 local function delete()
   redis.call('DEL', NAME, MORE)
-  till, is_many = {}, false
+  till, is_many, extra = {}, false, 0
 end

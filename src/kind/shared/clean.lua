@@ -2,8 +2,8 @@
 -- one must not come back that was told that its place is lost, or that gave it up. Who is not known
 -- is another program's, and stays.
 --
--- needs     ended hold_of is_many remove save
+-- needs     ended hold_of remove save
 for _, token in ipairs(ended) do
   if hold_of(token) then remove(token) end
 end
-if is_many and ended[1] then save() end
+if ended[1] then save() end

@@ -3,11 +3,16 @@
 -- the latest, or MORE, a hash: token → '<fence> <ttl> <label>'. So a script reads and writes few
 -- of them, however many there are.
 --
+-- A holder may count as several, its weight: then the record has that in place of until when it
+-- lasts, and MORE has it behind the label. The first hold in the record is then '+ <extra> 0 0 ;':
+-- by how much all weights together exceed the number of holders. So nobody adds them up. It counts
+-- those that have ended until they are removed, and means nothing if HOLDERS is gone.
+--
 -- till: until when they hold it. Has all of them; or, if they are many, those that end first, and
 -- the caller. ended: who held it, and was not removed yet. Of many, those that ended first.
 --
--- provides  add earliest ended from_last go_on hold_of holders_err is_many last_end listed remove
--- provides  till
+-- provides  add earliest ended extra from_last go_on hold_of holders_err is_many last_end listed
+-- provides  remove till weight_in weight_of
 -- needs     HOLDERS HOLDS IS_SHARED MORE integer issue_fence now_ms
 local MOST = 16
 local till, ended = {}, {}
@@ -17,22 +22,29 @@ local function note(token, ends)
   if ends >= now_ms() then till[token] = ends else ended[#ended + 1] = token end
 end
 for at = 1, #found, 2 do note(found[at], tonumber(found[at + 1])) end
+local in_record = hold_of
+local extra = earliest and tonumber((in_record('+'))) or 0
 if is_many then
+  -- More may have ended, which others count. A thousand cost a script some milliseconds.
+  if #ended > MOST then ended = redis.call('ZRANGE', HOLDERS, 0, math.min(1000, redis.call('ZCOUNT', HOLDERS, '-inf', '(' .. integer(now_ms()))) - 1) end
   local mine = redis.call('ZSCORE', HOLDERS, ARGV[2] or '')
   if mine and tonumber(mine) >= now_ms() then till[ARGV[2]] = tonumber(mine) end
 end
-local in_record = hold_of
 local function hold_of(token)
   local fence, ttl, ends, label = in_record(token)
   if fence or not earliest then return fence, ttl, ends, label end
-  fence, ttl, label = string.match(redis.call('HGET', MORE, token) or '', '^(%d+) (%d+) (%S*)$')
-  return fence, ttl, 0, label
+  fence, ttl, label, ends = string.match(redis.call('HGET', MORE, token) or '', '^(%d+) (%d+) (%S*) ?(%d*)$')
+  return fence, ttl, ends, label
 end
+local function weight_of(token) return extra > 0 and math.max(1, tonumber((select(3, hold_of(token)))) or 0) or 1 end
+-- How much is wanted, of '<permits>/<weight>'.
+local function weight_in(want) return tonumber(string.match(want or '', '^%d+/(%d+)')) or 1 end
 -- The holds in the record without those that are over. What has ended was removed before
 -- (clean.lua), or is not in `till`.
 local function beside(over)
-  return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (over[whose] or not (is_many or till[whose])) and '' or nil end))
+  return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (whose == '+' or over == whose or not (is_many or till[whose])) and '' or nil end))
 end
+local function with_extra(holds) return extra > 0 and table.concat({ '+ ', extra, ' 0 0 ;', holds }) or holds end
 -- Who holds it, in the order in which they end.
 local function listed()
   if is_many then
@@ -74,23 +86,28 @@ local function go_on(token, ms)
   return till[token] - now_ms()
 end
 -- The oldest hold in the record makes room for a new one.
-local function add(token, ms, ttl, label)
-  local others = beside({ [token] = true })
+local function add(token, ms, ttl, label, want)
+  local others, weight = beside(token), weight_in(want)
   if select(2, string.gsub(others, ';', '')) >= MOST then
-    local whose, fence, its_ttl, its_label, rest = string.match(others, '^(%S+) (%d+) (%d+) %d+ ([^;]*);(.*)$')
-    redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label }, ' '))
+    local whose, fence, its_ttl, its_weight, its_label, rest = string.match(others, '^(%S+) (%d+) (%d+) (%d+) ([^;]*);(.*)$')
+    redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label, its_weight ~= '0' and its_weight or nil }, ' '))
     others = rest
   end
+  extra = extra + weight - 1
   till[token], IS_SHARED, earliest = now_ms() + ms, true, earliest or token
   local life = last_end()
-  local fence = issue_fence(token, ttl, label, 0, others, life)
+  local fence = issue_fence(token, ttl, label, weight > 1 and weight or 0, with_extra(others), life)
   redis.call('ZADD', HOLDERS, integer(till[token]), token)
   keep_all(life)
   return fence
 end
+-- Returns 1, or 0 if it was no holder any more.
 local function remove(token)
-  redis.call('ZREM', HOLDERS, token)
+  local weight, was_there = weight_of(token), redis.call('ZREM', HOLDERS, token)
+  if was_there == 0 then weight = 1 end
   if not in_record(token) then redis.call('HDEL', MORE, token) end
-  if is_many then HOLDS = beside({ [token] = true }) end
+  extra = extra - weight + 1
+  if is_many or weight > 1 then HOLDS = with_extra(beside(token)) end
   till[token] = nil
+  return was_there
 end

@@ -130,7 +130,10 @@ impl Case {
         match self.locks.get() {
             Locks::Onces => quiet::once::hold(self, &crowd),
             Locks::Sets => quiet::sets::hold(self, &crowd),
-            Locks::Single | Locks::Semaphores | Locks::ReadWrites => self.quiet.hold(self, &crowd),
+            Locks::Reservations => quiet::units::hold(self, &crowd),
+            Locks::Single | Locks::Semaphores | Locks::Weights | Locks::ReadWrites => {
+                self.quiet.hold(self, &crowd);
+            }
         }
         self.world.end();
         self.check.violation()

@@ -6,6 +6,7 @@ mod grants;
 mod kept;
 mod parts;
 mod told;
+mod units;
 mod writes;
 
 use std::cell::{Cell, RefCell};
@@ -17,6 +18,8 @@ pub(crate) use found::Asking;
 use grants::Record;
 pub(crate) use grants::{holder, holders};
 pub(crate) use kept::{Wanted, result};
+use units::Sale;
+pub(crate) use units::confirmed;
 use writes::Write;
 pub(crate) use writes::{log, log_of};
 
@@ -65,6 +68,8 @@ pub(crate) enum Invariant {
     ToldWhatIsKept,
     /// Whoever asks for several names has all of them, or none.
     AllOrNone,
+    /// No unit is confirmed twice or lost, and who is refused is told why.
+    SoldOnce,
     /// A caller gets the result of its own request only, and is told "used for something else" only
     /// if that is true.
     RightRequest,
@@ -94,6 +99,8 @@ pub(crate) struct Check {
     kept: RefCell<kept::All>,
     /// How many may hold a name at once, if that may be several.
     permits: RefCell<BTreeMap<&'static str, usize>>,
+    /// The units that are reserved and confirmed.
+    sales: RefCell<BTreeMap<String, Sale>>,
     /// The names of each token that asked for several at once.
     sets: RefCell<BTreeMap<String, Vec<String>>>,
     /// Tokens that hold names again since a clock was set back.
@@ -114,6 +121,8 @@ pub(crate) struct Hold {
     pub(crate) fence: u64,
     /// Whether others may read beside it.
     pub(crate) reads: bool,
+    /// As how many it counts.
+    pub(crate) weight: usize,
     /// The other names of a set of names, which are held all or none.
     pub(crate) others: Vec<&'static str>,
     /// The deadline, by the holder's own clock.
@@ -185,8 +194,10 @@ impl Check {
                 other.lock == one.lock && other.who != one.who && !may_both
             };
             let others = inside[at..].iter().filter(is_other);
-            let others: BTreeSet<&str> = others.map(|other| other.who.as_str()).collect();
-            if others.len() >= self.permits_of(&one.lock) {
+            let others: BTreeMap<&str, usize> = others
+                .map(|other| (other.who.as_str(), other.weight))
+                .collect();
+            if others.values().sum::<usize>() + one.weight > self.permits_of(&one.lock) {
                 let what = format!("{} holds {} beside {others:?}", one.who, one.lock);
                 self.fail(Invariant::OneHolder, what);
             }
@@ -260,6 +271,7 @@ impl Check {
         self.locks.borrow().hash(hasher);
         self.writes.borrow().hash(hasher);
         self.kept.borrow().hash(hasher);
+        self.sales.borrow().hash(hasher);
         (self.lost_data.get(), &*self.sets.borrow()).hash(hasher);
         let holds = self.holds.borrow();
         let mut holds: Vec<_> = (holds.values())

@@ -27,7 +27,7 @@ broken! {
         "if not others_wait() then WAITERS = WAITERS .. '+' end"
         => "";
     a_hold_that_makes_room_and_is_forgotten: Semaphores, FencesGrow,
-        "redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label }, ' '))"
+        "redis.call('HSET', MORE, whose, table.concat({ fence, its_ttl, its_label, its_weight ~= '0' and its_weight or nil }, ' '))"
         => "";
     permits_of_which_the_first_ones_count: Semaphores, OneHolder,
         "free = free - redis.call('ZCOUNT', HOLDERS, integer(now_ms()), '+inf')"

@@ -132,13 +132,14 @@ fn normal(reply: &Reply) -> String {
 
 #[test]
 fn the_model_answers_commands_as_redis_does() {
-    const COMMANDS: [&str; 30] = [
+    const COMMANDS: [&str; 31] = [
         "GET",
         "MGET",
         "SETRANGE",
         "SET",
         "APPEND",
         "INCR",
+        "INCRBY",
         "DECRBY",
         "DEL",
         "EXISTS",
@@ -196,8 +197,8 @@ fn the_model_answers_commands_as_redis_does() {
         for step in 0..20_000 {
             let mut words = vec![rng.pick(&COMMANDS), rng.pick(&KEYS)];
             let usual = match words[0] {
-                "SET" | "APPEND" | "DECRBY" | "PEXPIRE" | "ZRANK" | "ZSCORE" | "ZMSCORE"
-                | "ZREM" => 1,
+                "SET" | "APPEND" | "INCRBY" | "DECRBY" | "PEXPIRE" | "ZRANK" | "ZSCORE"
+                | "ZMSCORE" | "ZREM" => 1,
                 "HGET" | "HDEL" | "PUBLISH" => 1,
                 "SETRANGE" | "HINCRBY" | "HSET" | "ZADD" | "ZRANGE" | "ZCOUNT"
                 | "ZRANGEBYSCORE" => 2,

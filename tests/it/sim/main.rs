@@ -27,6 +27,7 @@ mod quorum;
 mod read_write;
 mod record;
 mod redis;
+mod reservations;
 mod rng;
 mod sabotage;
 mod script;
@@ -37,6 +38,7 @@ mod sets;
 mod short;
 mod trace;
 mod unovertaken;
+mod weights;
 mod workload;
 mod world;
 
@@ -133,6 +135,8 @@ fn the_same_seed_does_the_same() {
     for locks in [
         Locks::Single,
         Locks::Semaphores,
+        Locks::Weights,
+        Locks::Reservations,
         Locks::ReadWrites,
         Locks::Onces,
         Locks::Sets,

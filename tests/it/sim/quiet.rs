@@ -3,6 +3,7 @@
 
 pub(crate) mod once;
 pub(crate) mod sets;
+pub(crate) mod units;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -252,6 +253,7 @@ impl Line {
             who,
             fence: lease.fence(),
             reads: name.reads(),
+            weight: 1,
             others: Vec::new(),
             until: machine.clock(case.world.now()) + lease.remaining().as_nanos() as Time,
         });

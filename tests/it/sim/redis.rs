@@ -113,6 +113,7 @@ impl Db {
             "APPEND" => self.append(args[0], args[1]),
             "SETRANGE" => self.overwrite(args[0], int(args[1])?, args[2]),
             "INCR" => self.add(args[0], 1),
+            "INCRBY" => self.add(args[0], int(args[1])?),
             "DECRBY" => self.add(
                 args[0],
                 int(args[1])?
@@ -352,7 +353,9 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
     Some(match name {
         "TIME" | "FLUSHALL" => (0, 0),
         "GET" | "INCR" | "PTTL" | "HGETALL" | "HLEN" | "ZCARD" | "INFO" => (1, 1),
-        "APPEND" | "DECRBY" | "PEXPIRE" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => (2, 2),
+        "APPEND" | "INCRBY" | "DECRBY" | "PEXPIRE" | "HGET" | "ZRANK" | "ZSCORE" | "PUBLISH" => {
+            (2, 2)
+        }
         "HINCRBY" | "SETRANGE" | "ZCOUNT" => (3, 3),
         "ZRANGE" | "ZRANGEBYSCORE" => (3, 4),
         "DEL" | "EXISTS" | "MGET" | "PUBSUB" => (1, usize::MAX),
@@ -365,8 +368,8 @@ pub(crate) fn arity(name: &str) -> Option<(usize, usize)> {
 /// Whether a command with this reply has written something.
 fn writes(name: &str, reply: &Reply) -> bool {
     match name {
-        "SET" | "APPEND" | "SETRANGE" | "INCR" | "DECRBY" | "HINCRBY" | "HSET" | "ZADD"
-        | "FLUSHALL" => *reply != Reply::Nil,
+        "SET" | "APPEND" | "SETRANGE" | "INCR" | "INCRBY" | "DECRBY" | "HINCRBY" | "HSET"
+        | "ZADD" | "FLUSHALL" => *reply != Reply::Nil,
         "DEL" | "PEXPIRE" | "ZREM" | "HDEL" => *reply != Reply::Int(0),
         _ => false,
     }

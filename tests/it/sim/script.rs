@@ -13,6 +13,7 @@ pub(crate) enum Script {
     Acquire,
     Reenter,
     Share,
+    Reserve,
     ReadWrite,
     All,
     Renew,
@@ -21,6 +22,7 @@ pub(crate) enum Script {
     Abandon,
     Inspect,
     InspectSeveral,
+    InspectUnits,
     InspectReaders,
     InspectAll,
     ForceRelease,
@@ -51,11 +53,12 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 });
 
 /// What each script has in its text for itself alone, as it is sent: its own Lua file.
-static OWN: LazyLock<[(Script, String); 27]> = LazyLock::new(|| {
+static OWN: LazyLock<[(Script, String); 29]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
         (Script::Share, source!("semaphore/acquire.lua")),
+        (Script::Reserve, source!("reservations/acquire.lua")),
         (Script::ReadWrite, source!("read_write/acquire.lua")),
         (Script::All, source!("multi/acquire.lua")),
         (Script::Renew, source!("shared/renew.lua")),
@@ -64,6 +67,7 @@ static OWN: LazyLock<[(Script, String); 27]> = LazyLock::new(|| {
         (Script::Abandon, source!("shared/abandon.lua")),
         (Script::Inspect, source!("shared/inspect.lua")),
         (Script::InspectSeveral, source!("semaphore/inspect.lua")),
+        (Script::InspectUnits, source!("reservations/inspect.lua")),
         (Script::InspectReaders, source!("read_write/inspect.lua")),
         (Script::InspectAll, source!("multi/inspect.lua")),
         (Script::ForceAll, source!("multi/force_release.lua")),
@@ -121,7 +125,12 @@ impl Script {
     pub(crate) const fn acquires(self) -> bool {
         matches!(
             self,
-            Self::Acquire | Self::Reenter | Self::Share | Self::ReadWrite | Self::All
+            Self::Acquire
+                | Self::Reenter
+                | Self::Share
+                | Self::Reserve
+                | Self::ReadWrite
+                | Self::All
         )
     }
 }

@@ -43,6 +43,10 @@ pub(crate) enum Kind {
     Reentrant,
     /// With so many permits.
     Semaphore(u32),
+    /// With so many permits, of which the caller wants so many.
+    Weighted(u32, u32),
+    /// So many units, of which the caller reserves so many.
+    Units(u32, u32),
     /// Work that is executed once, under a mutex.
     Once,
     ReadWrite(Role),
@@ -68,6 +72,10 @@ pub(crate) enum Locks {
     #[default]
     Single,
     Semaphores,
+    /// Semaphores of which callers want several permits.
+    Weights,
+    /// Units that are reserved and confirmed.
+    Reservations,
     ReadWrites,
     Onces,
     /// Several names at once, and each alone.
@@ -91,13 +99,20 @@ impl Name {
             Locks::Single if rng.chance(300) => Kind::Reentrant,
             Locks::Single => Kind::Mutex,
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
+            Locks::Weights => Kind::Weighted(rng.pick(&[2, 3, 4]), 1),
+            Locks::Reservations => Kind::Units(rng.pick(&[2, 4, 8]), 1),
             Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
             Locks::Onces => Kind::Once,
             Locks::Sets => Kind::Set(&[]),
         };
-        let is_fair = !matches!(kind, Kind::Reentrant | Kind::Once) && rng.chance(300);
-        if let Kind::Semaphore(permits) = kind {
+        let is_fair =
+            !matches!(kind, Kind::Reentrant | Kind::Once | Kind::Units(..)) && rng.chance(300);
+        if let Kind::Semaphore(permits) | Kind::Weighted(permits, _) = kind {
             case.check.permit(name, permits as usize);
+        }
+        if let Kind::Units(units, _) = kind {
+            case.check.permit(name, units as usize);
+            case.check.sell(name, units);
         }
         if let Kind::ReadWrite(_) = kind {
             case.check.permit(name, 1);
@@ -122,6 +137,15 @@ impl Name {
                 let with = |set: &&[&str]| set.is_empty() || set.contains(&self.name);
                 let sets: Vec<_> = SETS.into_iter().filter(with).collect();
                 let kind = Kind::Set(rng.pick(&sets));
+                Self { kind, ..self }
+            }
+            Kind::Weighted(permits, _) => {
+                let weight = rng.between(1, permits.into()) as u32;
+                let kind = Kind::Weighted(permits, weight);
+                Self { kind, ..self }
+            }
+            Kind::Units(units, _) => {
+                let kind = Kind::Units(units, rng.pick(&[1, 1, 2]));
                 Self { kind, ..self }
             }
             Kind::Mutex | Kind::Reentrant | Kind::Semaphore(_) | Kind::Once => self,
@@ -162,6 +186,15 @@ impl Name {
             Kind::Mutex | Kind::Once => client.lock(self.name).fair(self.is_fair),
             Kind::Reentrant => client.reentrant(self.name, owner),
             Kind::Semaphore(permits) => client.semaphore(self.name, permits).fair(self.is_fair),
+            Kind::Weighted(permits, weight) => {
+                let semaphore = client.semaphore(self.name, permits);
+                semaphore.weight(weight).fair(self.is_fair)
+            }
+            Kind::Units(units, wanted) => {
+                let most = (units - 1).max(1);
+                let reservations = client.reservations(self.name, units);
+                reservations.weight(wanted).owner(owner, most)
+            }
             Kind::ReadWrite(role) => {
                 let read_write = client.read_write(self.name);
                 match role {
@@ -180,7 +213,17 @@ impl Name {
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
             Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once | Kind::Set(_) => 1,
-            Kind::Semaphore(permits) => permits.into(),
+            Kind::Semaphore(permits) | Kind::Weighted(permits, _) | Kind::Units(permits, _) => {
+                permits.into()
+            }
+        }
+    }
+
+    /// As how many a holder counts.
+    pub(crate) const fn weight(&self) -> u32 {
+        match self.kind {
+            Kind::Weighted(_, weight) | Kind::Units(_, weight) => weight,
+            _ => 1,
         }
     }
 
@@ -188,9 +231,13 @@ impl Name {
     pub(crate) fn who<T: Transport, R: Runtime>(&self, owner: &str, lease: &Lease<T, R>) -> String {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
-            Kind::Mutex | Kind::Once | Kind::Semaphore(_) | Kind::ReadWrite(_) | Kind::Set(_) => {
-                lease.token().expose().to_owned()
-            }
+            Kind::Mutex
+            | Kind::Once
+            | Kind::Semaphore(_)
+            | Kind::Weighted(..)
+            | Kind::Units(..)
+            | Kind::ReadWrite(_)
+            | Kind::Set(_) => lease.token().expose().to_owned(),
         }
     }
 }

@@ -139,6 +139,9 @@ impl State {
 const fn is_of_script(error: &Error) -> bool {
     matches!(
         error,
-        Error::Lost { .. } | Error::CommandFailed { .. } | Error::NotReplicated { .. }
+        Error::Lost { .. }
+            | Error::CommandFailed { .. }
+            | Error::NotReplicated { .. }
+            | Error::Reservation { .. }
     )
 }

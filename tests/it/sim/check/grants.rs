@@ -89,6 +89,7 @@ impl Check {
         let latest = record.latest.clone();
         let granted = self.granted(record, name, before, db);
         self.keep(name, &granted, now, db);
+        self.count(run, name, before, reply, db);
         self.ghosts(record, name, db);
         // If there may be several holders, each may write as long as it is one of them.
         let may_write = if self.is_shared(name) {
@@ -175,7 +176,9 @@ impl Check {
 
     fn expiry(&self, db: &Db) {
         for (key, _, left) in db.all() {
-            if !key.starts_with(b"log:") && left.is_none_or(|left| left > LONGEST_MS) {
+            // How many units are confirmed is kept for ever.
+            let is_kept = key.starts_with(b"log:") || key.ends_with(b":confirmed");
+            if !is_kept && left.is_none_or(|left| left > LONGEST_MS) {
                 let key = String::from_utf8_lossy(key);
                 self.fail(Invariant::KeysExpire, format!("{key} has {left:?} ms left"));
             }
@@ -187,6 +190,7 @@ impl Check {
         self.lost_data.set(Some(now));
         self.are_safe(db);
         self.lose_results(now, db);
+        self.lose_units(db);
         for (name, record) in self.locks.borrow_mut().iter_mut() {
             if loses_locks {
                 record.forced = record.highest;

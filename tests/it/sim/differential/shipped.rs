@@ -18,7 +18,7 @@ use crate::workload::Locks;
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     compare(|pair| {
         let shipped = shipped();
-        assert_eq!(shipped.len(), 45);
+        assert_eq!(shipped.len(), 51);
         let rng = Rng::new(7);
         for step in 0..3_000 {
             let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
@@ -45,6 +45,8 @@ fn shipped() -> Vec<(Script, String)> {
         for locks in [
             Locks::Single,
             Locks::Semaphores,
+            Locks::Weights,
+            Locks::Reservations,
             Locks::ReadWrites,
             Locks::Onces,
             Locks::Sets,
@@ -104,11 +106,13 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let is_reentrant = has(text, "OWNER, ENTRY = ARGV[2]");
     let is_read_write = text.contains("'readers'");
     let is_semaphore = has(text, "is_theirs = holders_err");
+    let is_units = has(text, "CONFIRMED = KEYS[7]") || has(text, "local end_hold = remove");
     let is_once = text.contains("'^once:'") || text.contains("'PUBLISH',KEYS[6]");
     let is_multi = has(text, "KEYS[BEHIND] ~= GONE");
     let name = match (is_reentrant, is_semaphore, is_read_write) {
         // Sometimes a name is used as another kind of lock.
-        _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o"]),
+        _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o", "u"]),
+        _ if is_units => "u",
         _ if is_once => "o",
         _ if is_multi => rng.pick(&["m", "m", "l"]),
         (true, _, _) => "r",
@@ -132,7 +136,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
                 "v1 t{at} {ttl} {}{} {ttl} label {channel}",
                 ["b", "f", "b", "f"][at],
                 match (is_semaphore, is_read_write) {
-                    (true, _) => "2",
+                    (true, _) => ["2", "2", "3/2", "2/2"][at],
                     (_, true) => ["r", "r", "a", "r"][at],
                     _ => ["", "a", "", "a"][at],
                 },
@@ -162,6 +166,9 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     if is_semaphore || is_read_write {
         keys.push(format!("{{{name}}}:holds"));
     }
+    if is_units {
+        keys.push(format!("{{{name}}}:confirmed"));
+    }
     if is_read_write {
         keys.push(format!("{{{name}}}:readers"));
     }
@@ -180,7 +187,15 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             vec![who, ttl, liveness, waiter, fairness, "label", "", life]
         }
         Script::Reenter => vec![who, ttl, "", "", fairness, "", "", life],
-        Script::Share => vec![who, ttl, liveness, waiter, fairness, "label", "2", life],
+        Script::Share => {
+            let wants = rng.pick(&["2", "3", "4/2", "4/3"]);
+            vec![who, ttl, liveness, waiter, fairness, "label", wants, life]
+        }
+        Script::Reserve => {
+            let wants = rng.pick(&["9", "9/2", "9/1/3", "9/2/3"]);
+            let owner = rng.pick(&["", "ann", "bob"]);
+            vec![who, ttl, "", "", fairness, owner, wants, life]
+        }
         Script::ReadWrite => {
             let wants = rng.pick(&["r", "r", ""]);
             vec![who, ttl, liveness, waiter, fairness, "label", wants, life]
@@ -190,7 +205,10 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             let told = rng.pick(&["told", ""]);
             vec![who, session, rng.pick(&["0", number]), ttl, told]
         }
-        Script::Release => vec![who, session, number, rng.pick(&["0", number])],
+        Script::Release => {
+            let number = rng.pick(&[number, number, "9007199254740991"]);
+            vec![who, session, number, rng.pick(&["0", number])]
+        }
         Script::Abandon => vec![who, waiter],
         // Both servers have been up for long enough.
         Script::Vote => vec![who, ttl, "", "", "b", "label", "-100000", life],
@@ -209,15 +227,18 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             let left_us = rng.pick(&["0", "5000000", "5000000", "40000000"]);
             vec![who, ttl, found, "13", left_us, "label", "", life]
         }
-        Script::InspectSeveral => vec!["2"],
+        Script::InspectSeveral | Script::InspectUnits => vec!["4"],
         Script::InspectReaders => vec!["r"],
         // The other scripts are called in ways of their own.
         _ => vec![],
     };
     let commands: &[&str] = match script {
-        Script::Acquire | Script::All | Script::Reenter | Script::Share | Script::ReadWrite => {
-            rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]])
-        }
+        Script::Acquire
+        | Script::All
+        | Script::Reenter
+        | Script::Share
+        | Script::Reserve
+        | Script::ReadWrite => rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]]),
         Script::Release if is_once => rng.pick(&[
             &[],
             &["5", "SET", "{o}:result", "once:x a%é\n", "PX", "60000000"],

@@ -272,6 +272,7 @@ impl Client {
                 who: self.who(lease),
                 fence: lease.fence(),
                 reads: self.reads.get(),
+                weight: self.name.weight() as usize,
                 until: self.until(lease),
             };
             if self.stage.plan.servers > 1 {

@@ -117,6 +117,7 @@ impl Waiters {
             who: token.clone(),
             fence: lease.fence(),
             reads: false,
+            weight: 1,
             others: names.clone(),
             until,
         };

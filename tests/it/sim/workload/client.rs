@@ -174,11 +174,17 @@ impl Client {
         }
         match rng.between(0, 11) {
             0..=4 => {
-                let _in_time = self.in_time(Limit::Attempts, "a release");
-                let _ = lease.release().await;
+                let in_time = self.in_time(Limit::Attempts, "a release");
+                let released = lease.release().await;
+                drop(in_time);
+                if released.is_ok() {
+                    self.confirm_again(asked, &lease).await;
+                }
             }
             5..=7 => {
-                self.write(asked, &lease, PATIENT, true).await;
+                if self.write(asked, &lease, PATIENT, true).await {
+                    self.confirm_again(asked, &lease).await;
+                }
             }
             8 => drop(lease),
             9 => drop(lease.into_token()),
@@ -192,6 +198,15 @@ impl Client {
                 }
                 self.keep(asked, &lease, fence).await;
             }
+        }
+    }
+
+    /// Another handler confirms a reservation that is over.
+    async fn confirm_again(&self, asked: &Asked, lease: &SimLease) {
+        if matches!(asked.name.kind, Kind::Units(..)) && self.case.rng.chance(500) {
+            let token = lease.token().clone();
+            let again = asked.lock.resume(token).expect("randomness");
+            self.write(asked, &again, PATIENT, true).await;
         }
     }
 
@@ -231,6 +246,9 @@ impl Client {
             return false;
         };
         self.case.check.told(id, &outcome);
+        let (name, token) = (asked.name.name, lease.token().expose());
+        let error = outcome.as_ref().err();
+        self.case.check.told_of_units(name, token, error);
         if outcome.is_ok() && self.case.is_replicated.get() {
             self.case.check.told_safe(id, &self.case.redis.db());
         }
@@ -321,6 +339,7 @@ impl Client {
             who: self.who(asked, lease),
             fence,
             reads: asked.reads.get(),
+            weight: asked.name.weight() as usize,
             others: names.clone(),
             until: clock + lease.remaining().as_nanos() as u64,
         };

@@ -57,8 +57,9 @@ impl Client {
 
     /// Notes the error with which `call` failed.
     pub(super) fn tell(&self, asked: &Asked, lease: &SimLease, error: Option<&Error>, call: &str) {
+        let token = lease.token().expose();
+        (self.case.check).told_of_units(asked.name.name, token, error);
         if error.is_some_and(|error| error.code() == "lost") {
-            let token = lease.token().expose();
             (self.case.check).told_lost(asked.name.name, token, call);
         }
     }

@@ -1,0 +1,22 @@
+-- Shared: how many units each owner has reserved, which is the label of the reservation. MORE has
+-- it under '@<label>', where no token is, and lasts as long as all reservations.
+--
+-- provides  count_for go_on held_by remove
+-- needs     MORE hold_of last_end weight_of
+local function held_by(owner) return tonumber(redis.call('HGET', MORE, '@' .. owner) or 0) end
+local function count_for(owner, units)
+  if owner == '' then return end
+  if redis.call('HINCRBY', MORE, '@' .. owner, units) <= 0 then redis.call('HDEL', MORE, '@' .. owner) end
+  redis.call('PEXPIRE', MORE, last_end())
+end
+local end_hold = remove
+local function remove(token)
+  local owner, units = select(4, hold_of(token)), weight_of(token)
+  if end_hold(token) == 1 and owner then count_for(owner, -units) end
+end
+local keep_up = go_on
+local function go_on(token, ms)
+  local left = keep_up(token, ms)
+  redis.call('PEXPIRE', MORE, last_end())
+  return left
+end

@@ -1,0 +1,71 @@
+//! Worlds of units that are reserved and confirmed: no unit is confirmed twice, and none gets lost.
+//! And broken variants that must be caught.
+
+use super::check::Invariant::*;
+use super::sabotage::script_among;
+use super::seeds::seeds;
+use super::workload::Locks::Reservations;
+
+const SEEDS: u64 = 1_000;
+
+#[test]
+fn no_promise_breaks() {
+    super::hold_for(Reservations, seeds(SEEDS));
+}
+
+/// Each as `name: promise, part => by`.
+macro_rules! broken {
+    ($($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                script_among(Reservations, $promise, $part, $by);
+            }
+        )*
+    };
+}
+
+broken! {
+    a_confirmation_that_counts_nothing: SoldOnce,
+        "redis.call('INCRBY', CONFIRMED, units)"
+        => "";
+    a_confirmation_that_counts_several_units_as_one: SoldOnce,
+        "redis.call('INCRBY', CONFIRMED, units)"
+        => "redis.call('INCR', CONFIRMED)";
+    a_release_that_confirms: SoldOnce,
+        "NUMBER < LAST_NUMBER and"
+        => "";
+    a_confirmed_unit_that_is_sold_again: SoldOnce,
+        "permits_in(ARGV[8]) - confirmed()"
+        => "permits_in(ARGV[8])";
+    a_confirmation_behind_its_deadline: NoLateWrite,
+        "if ends >= now_ms() then till[token] = ends else"
+        => "if ends >= now_ms() or ARGV[3] == '' or NUMBER then till[token] = ends else";
+    a_confirmation_of_what_is_not_held: SoldOnce,
+        "if not is_held() then return lost() end local is_over"
+        => "if not is_held() then redis.call('INCRBY', KEYS[7], 1) return lost() end local is_over";
+    a_repeat_that_is_counted_again: SoldOnce,
+        "local reply = replay() if reply then return reply end if not is_held() then return lost() end local is_over"
+        => "local reply = replay() if reply then redis.call('INCRBY', KEYS[7], 1) return reply end if not is_held() then return lost() end local is_over";
+    a_confirmation_that_is_forgotten: ToldRight,
+        "if WENT == 'confirmed' then"
+        => "if false then";
+    a_token_that_is_said_to_be_confirmed_and_was_given_back: ToldRight,
+        "if WENT == 'confirmed' then"
+        => "if DONE or WENT then WENT = 'confirmed'";
+    an_owner_whose_units_nobody_counts: SoldOnce,
+        "count_for(ARGV[7], units)"
+        => "";
+    an_owner_whose_units_count_for_ever: SoldOnce,
+        "if end_hold(token) == 1 and owner then count_for(owner, -units) end"
+        => "end_hold(token)";
+    an_owner_who_is_forgotten_while_its_units_are_renewed: SoldOnce,
+        "local left = keep_up(token, ms) redis.call('PEXPIRE', MORE, last_end())"
+        => "local left = keep_up(token, ms)";
+    a_commit_that_gives_nothing_back: SoldOnce,
+        "give_back() if units then"
+        => "if units then";
+    a_reservation_that_never_falls_back: NextWaiterHolds,
+        "earliest = now_ms() + ms, true"
+        => "earliest = now_ms() + FENCE_MS, true";
+}
