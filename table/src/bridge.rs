@@ -14,7 +14,7 @@ pub const HEADER: (&str, &str) = ("x-edgelock-bridge", "push");
 impl Table {
     /// The status and the body of the response to a request.
     pub fn answer(&mut self, now_us: i64, path: &str, body: &str) -> (u16, String) {
-        let refused = |status, why: &str| (status, json!({ "error": why }).to_string());
+        let refused = |status, why: &str| (status, refusal(why).1);
         let Ok(body) = serde_json::from_str(body) else {
             return refused(400, "ERR the body is not JSON");
         };
@@ -44,6 +44,11 @@ impl Table {
             ),
         }
     }
+}
+
+/// The status and the body of a response with an error of Redis.
+pub fn refusal(error: &str) -> (u16, String) {
+    (400, json!({ "error": error }).to_string())
 }
 
 /// The channel to which a request with this path listens.

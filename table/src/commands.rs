@@ -99,9 +99,7 @@ pub(crate) const ALL: &[Command] = &[
     of("SCARD", 1, 1, collections::scard),
     of("SCRIPT", 1, MANY, |table, args| table.script(args)),
     of("SET", 2, MANY, strings::set),
-    of("SETEX", 3, 3, |table, args| {
-        strings::set(table, &[args[0], args[2], b"EX", args[1]])
-    }),
+    of("SETEX", 3, 3, strings::setex),
     of("SETNX", 2, 2, strings::setnx),
     of("SETRANGE", 3, 3, strings::setrange),
     of("SISMEMBER", 2, 2, collections::sismember),

@@ -10,6 +10,7 @@ mod run;
 mod scope;
 mod strings;
 mod syntax;
+mod tables;
 mod value;
 
 use std::sync::Arc;

@@ -26,6 +26,13 @@ struct Entry {
     expires: Option<i64>,
 }
 
+impl Entry {
+    /// A key lives through the millisecond in which it expires.
+    fn is_over(&self, now_ms: i64) -> bool {
+        self.expires.is_some_and(|expires| now_ms > expires)
+    }
+}
+
 /// All keys, by a clock that somebody else turns.
 #[derive(Clone, Default)]
 pub(crate) struct Store {
@@ -78,13 +85,9 @@ impl Store {
         self.now_us / 1_000
     }
 
-    /// A key lives through the millisecond in which it expires.
-    fn is_over(&self, entry: &Entry) -> bool {
-        entry.expires.is_some_and(|expires| self.now_ms() > expires)
-    }
-
     fn entry(&mut self, key: &[u8]) -> Option<&mut Entry> {
-        if self.keys.get(key).is_some_and(|entry| self.is_over(entry)) {
+        let now = self.now_ms();
+        if self.keys.get(key).is_some_and(|entry| entry.is_over(now)) {
             self.keys.remove(key);
         }
         self.keys.get_mut(key)
@@ -148,10 +151,10 @@ impl Store {
         self.keys.clear();
     }
 
-    /// The keys that are not over, with when each ends in milliseconds.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
+    /// The keys that are not over at this time, with when each ends in milliseconds.
+    pub(crate) fn all(&self, now_ms: i64) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
         (self.keys.iter())
-            .filter(|(_, entry)| !self.is_over(entry))
+            .filter(move |(_, entry)| !entry.is_over(now_ms))
             .map(|(key, entry)| (key.as_slice(), &entry.value, entry.expires))
     }
 }

@@ -63,9 +63,8 @@ impl Table {
 
     /// All keys that are not over at this time, each with its value, and with when it ends in
     /// milliseconds.
-    pub fn keys(&mut self, now_us: i64) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
-        self.set_time(now_us);
-        self.store.all()
+    pub fn keys(&self, now_us: i64) -> impl Iterator<Item = (&[u8], &Value, Option<i64>)> {
+        self.store.all(now_us / 1_000)
     }
 
     /// From now on, what is published on the channel is among [`Table::take_messages`].

@@ -45,6 +45,7 @@ mod shared_turns;
 mod slots;
 mod supply;
 mod support;
+mod testing;
 mod threads;
 mod throttle;
 mod waiting;

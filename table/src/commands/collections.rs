@@ -124,8 +124,12 @@ pub(super) fn lrange(table: &mut Table, args: &[&[u8]]) -> Outcome {
 }
 
 pub(super) fn lindex(table: &mut Table, args: &[&[u8]]) -> Outcome {
-    let at = int(args[1])?;
+    // Checked in the order in which Redis checks.
     let list: List = content(table, args[0])?;
+    if list.is_empty() {
+        return Ok(Reply::Nil);
+    }
+    let at = int(args[1])?;
     let mut found = list.range(span(list.len(), at, at));
     Ok(Reply::maybe(found.next().cloned()))
 }

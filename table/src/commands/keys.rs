@@ -62,7 +62,7 @@ pub(super) fn persist(table: &mut Table, args: &[&[u8]]) -> Outcome {
 }
 
 pub(super) fn dbsize(table: &mut Table, _: &[&[u8]]) -> Outcome {
-    Ok(Reply::size(table.store.all().count()))
+    Ok(Reply::size(table.store.all(table.store.now_ms()).count()))
 }
 
 pub(super) fn flush(table: &mut Table, _: &[&[u8]]) -> Outcome {
@@ -71,7 +71,8 @@ pub(super) fn flush(table: &mut Table, _: &[&[u8]]) -> Outcome {
 }
 
 pub(super) fn keys(table: &mut Table, args: &[&[u8]]) -> Outcome {
-    let found = table.store.all().filter(|(key, ..)| fits(key, args[0]));
+    let all = table.store.all(table.store.now_ms());
+    let found = all.filter(|(key, ..)| fits(key, args[0]));
     Ok(Reply::Array(
         found.map(|(key, ..)| Reply::Bulk(key.to_vec())).collect(),
     ))

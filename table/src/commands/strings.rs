@@ -37,7 +37,15 @@ pub(super) fn getrange(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let (start, stop) = (int(args[1])?, int(args[2])?);
     let text = table.store.look::<Text>(args[0])?;
     let text = text.map_or(&[][..], |text| text.as_slice());
-    Ok(Reply::Bulk(text[span(text.len(), start, stop)].to_vec()))
+    // An end before the first byte is that byte, unless the beginning is behind the end.
+    let is_empty = start < 0 && stop < 0 && start > stop;
+    let first = i64::try_from(text.len()).map_or(i64::MIN, |length| -length);
+    let span = span(text.len(), start, stop.max(first));
+    Ok(Reply::Bulk(if is_empty {
+        Vec::new()
+    } else {
+        text[span].to_vec()
+    }))
 }
 
 pub(super) fn setnx(table: &mut Table, args: &[&[u8]]) -> Outcome {
@@ -84,6 +92,14 @@ fn options<'a>(words: &[&'a [u8]]) -> Result<Options<'a>, String> {
 }
 
 pub(super) fn set(table: &mut Table, args: &[&[u8]]) -> Outcome {
+    set_by(table, args, "set")
+}
+
+pub(super) fn setex(table: &mut Table, args: &[&[u8]]) -> Outcome {
+    set_by(table, &[args[0], args[2], b"EX", args[1]], "setex")
+}
+
+fn set_by(table: &mut Table, args: &[&[u8]], name: &str) -> Outcome {
     let (key, options) = (args[0], options(&args[2..])?);
     let now = table.store.now_ms();
     let mut expires = match options.lasts {
@@ -91,7 +107,7 @@ pub(super) fn set(table: &mut Table, args: &[&[u8]]) -> Outcome {
         Some((time, unit)) => {
             let ms = int(time)?.checked_mul(unit).filter(|ms| *ms > 0);
             let at = ms.and_then(|ms| now.checked_add(ms));
-            Some(at.ok_or("ERR invalid expire time in 'set' command")?)
+            Some(at.ok_or_else(|| format!("ERR invalid expire time in '{name}' command"))?)
         }
     };
     let found = if options.gets {

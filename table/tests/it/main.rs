@@ -32,6 +32,16 @@ fn a_command_that_it_does_not_know_is_an_error_that_names_those_that_it_knows() 
 }
 
 #[test]
+fn the_page_lists_the_commands_that_it_knows() {
+    let page = include_str!("../../../docs/recipes.md");
+    let (_, rows) = page.split_once("\n| | commands |\n").expect("a list");
+    let (rows, _) = rows.split_once("\n\n").expect("an end");
+    let mut listed: Vec<_> = rows.split('`').skip(1).step_by(2).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, Table::commands().collect::<Vec<_>>());
+}
+
+#[test]
 fn time_passes_only_when_the_caller_says_so() {
     let mut table = Table::default();
     let mut at = |ms: i64, words: &[&[u8]]| table.execute(ms * 1_000, words);
