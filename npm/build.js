@@ -94,7 +94,7 @@ async function bundleTool() {
   await build({ entryPoints: [path("ts/cli/main.ts")], outfile: dist("cli.js"), bundle: true, target: "node20", platform: "node", format: "esm", external: ["edgelock"] });
 }
 
-// `edgelock/testing` uses the package as others do, too. So nothing of it is in the package's module.
+// `edgelock/testing` uses the package as others do, too. So the package's module has nothing of it.
 async function bundleTesting() {
   const options = {
     bundle: true,

@@ -80,6 +80,17 @@ export const tables: Suite = {
     check(failed instanceof CommandFailedError && failed.message.includes("edgelock/testing knows"), `${failed}`);
   },
 
+  async a_script_that_is_nested_too_deeply_does_not_exhaust_the_stack_of_the_host() {
+    const table = new Table();
+    const deep = "local function f(n) return (({ (function() return (((f(n + 1)))) end)() })[1]) end return f(0)";
+    for (const script of [deep, "(".repeat(5_000)]) {
+      const error = await thrown(() => table.run("EVAL", script, 0));
+      check(error instanceof Error && error.message.startsWith("ERR "), `${error}`);
+    }
+    table.run("SET", "k", "v");
+    equal(table.run("GET", "k"), "v");
+  },
+
   async texts_come_out_of_a_table_as_they_went_in() {
     const table = new Table();
     for (const text of ["", "a\nb", "\\n", "\\", 'é"\u0001☃', "a\r\n"]) {

@@ -36,8 +36,8 @@ impl Runtime for Host {
     }
 }
 
-/// Background work of a test that another executor runs: a task of the host's thread in wasm, and a thread
-/// elsewhere.
+/// Background work of a test that another executor runs: a task of the host's thread in wasm, and a
+/// thread elsewhere.
 fn elsewhere(task: Task) {
     #[cfg(all(target_family = "wasm", target_os = "unknown"))]
     crate::web::spawn(task);

@@ -77,8 +77,8 @@ impl Drop for Running {
     }
 }
 
-/// Runs a test, with what it [`spawn`]s. When all of that waits, the clock goes on to the next thing
-/// that somebody waits for.
+/// Runs a test, with what it [`spawn`]s. When all of that waits, the clock goes on to the next
+/// thing that somebody waits for.
 ///
 /// # Panics
 /// If the test waits for something that never comes.

@@ -1,5 +1,5 @@
-//! Lua 5.1 as far as scripts in Redis use it: no metatables, no coroutines, no `load`, and keys of
-//! tables are strings, numbers and booleans.
+//! Lua 5.1 as far as scripts in Redis use it: no metatables, no coroutines, no `load`. Keys of
+//! tables are strings, numbers and booleans, and powers are whole numbers.
 
 mod commands;
 mod lexer;

@@ -69,7 +69,7 @@ export class Table {
     return result;
   }
 
-  /** What sends a client's requests to this table: for a client of your own, as that of a library. */
+  /** Sends a client's requests to this table: for a client that a library makes. */
   readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
     const { pathname } = new URL(url);
     if (pathname.startsWith(LISTENS)) return this.#listen(decodeURIComponent(pathname.slice(LISTENS.length)), init.signal);

@@ -138,11 +138,12 @@ pub(super) fn setrange(table: &mut Table, args: &[&[u8]]) -> Outcome {
     if value.is_empty() {
         return strlen(table, args);
     }
-    let text = table.store.open::<Text>(args[0])?;
     let end = at.saturating_add(value.len());
     if end > LONGEST {
+        strlen(table, args)?;
         return Err("ERR string exceeds maximum allowed size (proto-max-bulk-len)".into());
     }
+    let text = table.store.open::<Text>(args[0])?;
     text.resize(text.len().max(end), 0);
     text[at..end].copy_from_slice(value);
     Ok(Reply::size(text.len()))

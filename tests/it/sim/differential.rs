@@ -317,6 +317,8 @@ fn answers_commands(
             // So long a text is not stored.
             "SETRANGE" => words.get(2).is_some_and(|at| at.len() > 3),
             // Redis does not keep such a score as a whole number.
+            // It takes options that it then refuses.
+            "ZINCRBY" if words[2..].iter().any(|word| ["GT", "CH"].contains(word)) => true,
             "ZADD" | "ZINCRBY" => words.iter().any(|word| *word == "XX" || word.len() > 15),
             "ZRANGE" | "ZRANGEBYSCORE" => words.len() > 5,
             "PEXPIRE" | "EXPIRE" => words.len() > 3,
