@@ -5,6 +5,7 @@ import { generateDtsBundle } from "dts-bundle-generator";
 import { createHash } from "node:crypto";
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const dist = (name) => path(`dist/${name}`);
@@ -15,13 +16,13 @@ const glue = (name) => path(`build/${name}`);
 //
 // wasm-bindgen's names of imports hold hashes, which cannot be compressed. names.json has the short
 // names that wasm-opt gave to the imports and the exports. It calls the module of all imports `a`.
-async function wrapGlue() {
-  const names = JSON.parse(await readFile(glue("names.json"), "utf8"));
+async function wrapGlue(folder, stem) {
+  const names = JSON.parse(await readFile(glue(`${folder}names.json`), "utf8"));
   const imports = Object.fromEntries(names.imports.map(([, long, short]) => [long, short]));
   const exports = Object.fromEntries(names.exports);
-  const text = await readFile(glue("edgelock_js_bg.js"), "utf8");
+  const text = await readFile(glue(`${folder}${stem}_bg.js`), "utf8");
   const contents = text.replace(/\bwasm\.(\w+)/g, (_, name) => `wasm.${exports[name] ?? name}`);
-  const bundled = await build({ stdin: { contents, resolveDir: path("build") }, bundle: true, format: "esm", minify: true, write: false });
+  const bundled = await build({ stdin: { contents, resolveDir: glue(folder) }, bundle: true, format: "esm", minify: true, write: false });
   // As a function's result, the list of exports is an object: the classes and the imports.
   const [body, list] = bundled.outputFiles[0].text.split(/export\{(.*)\};\s*$/);
   const members = list.split(",").map((item) => item.split(" as ")).map(([own, name = own]) => `${imports[name] ?? name}: ${own}`);
@@ -33,7 +34,7 @@ async function wrapGlue() {
   return glue;
 }
 `;
-  await writeFile(glue("instantiate.js"), wrapped);
+  await writeFile(glue(`${folder}instantiate.js`), wrapped);
 }
 
 // The module as a file, and as text. A section without content has a name that no other build has.
@@ -46,6 +47,13 @@ async function writeModule() {
   await writeFile(dist("edgelock.wasm"), wasm);
   await writeFile(dist("text.cjs"), `module.exports = ${text};\n`);
   await writeFile(glue("wasm.js"), `export const build = "${build}";\nexport default ${text};\n`);
+}
+
+// The module of `edgelock/testing`, in the same two forms.
+async function writeTable() {
+  const wasm = await readFile(glue("table/edgelock.wasm"));
+  await writeFile(dist("testing.wasm"), wasm);
+  await writeFile(glue("table/wasm.js"), `export default ${JSON.stringify(wasm.toString("base64"))};\n`);
 }
 
 async function bundle() {
@@ -86,6 +94,21 @@ async function bundleTool() {
   await build({ entryPoints: [path("ts/cli/main.ts")], outfile: dist("cli.js"), bundle: true, target: "node20", platform: "node", format: "esm", external: ["edgelock"] });
 }
 
+// `edgelock/testing` uses the package as others do, too. So the package's module has nothing of it.
+async function bundleTesting() {
+  const options = {
+    bundle: true,
+    target: "es2022",
+    platform: "neutral",
+    outdir: path("dist"),
+    alias: { "edgelock-table-glue": glue("table/instantiate.js"), "edgelock-table-wasm": glue("table/wasm.js") },
+    external: ["edgelock", "node:fs", "./testing.wasm"],
+  };
+  const entry = (name) => path(`ts/testing/${name}.ts`);
+  await build({ ...options, entryPoints: { testing: entry("inline"), "testing-node": entry("node"), "testing-workerd": entry("workerd") }, format: "esm" });
+  await build({ ...options, entryPoints: { testing: entry("require") }, format: "cjs", outExtension: { ".js": ".cjs" } });
+}
+
 // Generated sources are in the package already, and tell a reader nothing.
 async function shortenMaps() {
   for (const name of (await readdir(path("dist"))).filter((name) => name.endsWith(".map"))) {
@@ -103,6 +126,10 @@ async function declare() {
   );
   const text = `/// <reference lib="esnext.disposable" />\n${withOwnNames(types)}`;
   await Promise.all(["index.d.ts", "index.d.cts"].map((name) => writeFile(dist(name), text)));
+  // One file, whose clients are those of the package.
+  const table = await readFile(path("ts/testing/table.ts"), "utf8");
+  const { outputText } = ts.transpileDeclaration(table, { compilerOptions: { target: ts.ScriptTarget.ES2022 } });
+  await Promise.all(["testing.d.ts", "testing.d.cts"].map((name) => writeFile(dist(name), outputText)));
 }
 
 // If a type is called like a global of the DOM, the bundler calls it `Lock$1`, and exports it as
@@ -126,10 +153,13 @@ async function describe() {
 
 await rm(path("dist"), { recursive: true, force: true });
 await mkdir(path("dist"));
-await wrapGlue();
+await wrapGlue("", "edgelock_js");
+await wrapGlue("table/", "edgelock_table_js");
 await writeModule();
+await writeTable();
 await bundle();
 await bundleTool();
+await bundleTesting();
 await shortenMaps();
 await declare();
 await describe();

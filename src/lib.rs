@@ -52,6 +52,8 @@
 
 #[cfg(all(feature = "native-no-tls", not(target_family = "wasm")))]
 pub mod native;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(all(feature = "wasi", target_os = "wasi"))]
 pub mod wasi;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
@@ -64,6 +66,10 @@ struct Readme;
 #[cfg(all(doctest, feature = "native-no-tls"))]
 #[doc = include_str!("../docs/kinds.md")]
 struct Kinds;
+
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../docs/recipes.md")]
+struct Recipes;
 
 mod acquisition;
 mod bridge;

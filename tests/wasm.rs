@@ -15,6 +15,8 @@ mod host;
 mod host;
 #[path = "wasm/listening.rs"]
 mod listening;
+#[path = "wasm/table.rs"]
+mod table;
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
 import { check, equal, runTests } from "./harness.js";
 
 /** A message of publint or attw. Their own types need a newer resolution of modules than ours. */
@@ -61,6 +62,13 @@ const tests = {
       "package.json",
       "shared.js",
       "shared.js.map",
+      "testing-node.js",
+      "testing-workerd.js",
+      "testing.cjs",
+      "testing.d.cts",
+      "testing.d.ts",
+      "testing.js",
+      "testing.wasm",
       "text.cjs",
       "workerd.js",
       "workerd.js.map",
@@ -168,6 +176,12 @@ const tests = {
     const version = execFileSync("node", [tsc(COMPILERS[0]), "--version"], { encoding: "utf8" }).match(/\d+\.\d+/)?.[0];
     equal(peerDependencies, { typescript: `>=${version}` });
     check(read("README.md").includes(`TypeScript ${version}`), "the README says so");
+  },
+
+  tests_load_a_table_of_less_than_100_kb_and_others_nothing_of_it() {
+    const loaded = ["testing.cjs", "testing.wasm"].map((name) => gzipSync(readFileSync(join(installed, name))).length);
+    check(loaded.reduce((sum, size) => sum + size) < 100_000, `${loaded} bytes`);
+    for (const name of files.filter((name) => /\.c?js$/.test(name) && !name.startsWith("testing"))) check(!read(name).includes("table.test"), name);
   },
 
   async publint_finds_nothing() {

@@ -10,6 +10,7 @@ import { app as hono } from "../examples/recipes/hono.js";
 import honoWorker from "../examples/recipes/hono_worker.js";
 import { handler as lambda } from "../examples/recipes/lambda.js";
 import netlify from "../examples/recipes/netlify.js";
+import { sellsOnceThoughTheReplyIsLost } from "../examples/recipes/no_server.js";
 import * as nextNode from "../examples/recipes/next_node.js";
 import { refusal } from "../examples/recipes/refusal.js";
 import { action as remix } from "../examples/recipes/remix.js";
@@ -114,6 +115,10 @@ const others: Suite = {
     equal((await Promise.all(clocks)).filter(Boolean).length, 1);
     equal([await daily(work, day), begun], [false, 1]);
     equal([await daily(work, new Date(day.getTime() + DAY_MS)), begun], [true, 2]);
+  },
+
+  async a_test_needs_no_server() {
+    await sellsOnceThoughTheReplyIsLost();
   },
 
   async daily_work_that_fails_is_done_by_the_next_call({ mark }) {

@@ -14,6 +14,7 @@ import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
 import { reservations } from "./reservations.js";
 import { semaphores } from "./semaphore.js";
+import { tables } from "./table.js";
 import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
@@ -31,7 +32,7 @@ const promises = [contract, semaphores, weights, reservations, readWrites, multi
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
-export const alone = [late, handlers, javascript, fetches, limits, values, group, guessed];
+export const alone = [late, handlers, javascript, fetches, limits, values, group, guessed, tables];
 
 /** What differs from host to host: how each sends requests, hears streams and runs JavaScript. */
-export const elsewhere = { beside: [contract], alone: [javascript, fetches, group, guessed] };
+export const elsewhere = { beside: [contract], alone: [javascript, fetches, group, guessed, tables] };

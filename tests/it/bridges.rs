@@ -108,7 +108,7 @@ fn without_redis_nothing_is_known(spawn: Spawn) {
         // Redis hangs up and gives no answer.
         let _ = redis::cmd("SHUTDOWN")
             .arg("NOSAVE")
-            .query::<()>(&mut stack.redis.0);
+            .query::<()>(&mut *stack.redis.0);
         for error in [
             lock.try_acquire().await.unwrap_err(),
             lease.renew().await.unwrap_err(),

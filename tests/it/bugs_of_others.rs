@@ -176,7 +176,7 @@ fn a_semaphore_may_have_thousands_of_holders() {
         fill.arg(THOUSANDS_OF_PERMITS)
             .arg(2)
             .arg(&["a", "{a}:holds"]);
-        fill.exec(&mut stack.redis.0).unwrap();
+        fill.exec(&mut *stack.redis.0).unwrap();
         let semaphore = stack.client().semaphore("a", 4_501);
         let lease = semaphore.try_acquire().await.unwrap();
         // Some of those that are over are removed by each script.

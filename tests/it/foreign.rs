@@ -170,7 +170,7 @@ fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
             for (score, member) in [(1, ""), (4_999_999_999_999_999_i64, "+")] {
                 let mut add = redis::cmd("ZADD");
                 add.arg(later).arg(score).arg(format!("{member}{waiter}"));
-                add.exec(&mut stack.redis.0).expect("redis answers");
+                add.exec(&mut *stack.redis.0).expect("redis answers");
             }
             let lock = kind.lock(&stack.client(), &["a", "b"], "me");
             // Who is fair stays behind it.

@@ -132,7 +132,14 @@ fn errors_take_no_messages_apart() {
 #[test]
 fn only_the_driver_sends_and_only_slots_send_again() {
     only(
-        &["drive.rs", "transport.rs", "web", "wasi.rs", "native.rs"],
+        &[
+            "drive.rs",
+            "transport.rs",
+            "web",
+            "wasi.rs",
+            "native.rs",
+            "testing",
+        ],
         &[
             ".transport.send(",
             "fn send(request",

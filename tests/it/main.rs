@@ -46,6 +46,7 @@ mod shared_turns;
 mod slots;
 mod supply;
 mod support;
+mod testing;
 mod threads;
 mod throttle;
 mod waiting;

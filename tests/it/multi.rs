@@ -96,7 +96,7 @@ fn all_names_have_one_token_and_one_fence_above_the_last_of_each(spawn: Spawn) {
         let set = redis::cmd("SET")
             .arg("{b}:fence")
             .arg(fence)
-            .exec(&mut stack.redis.0);
+            .exec(&mut *stack.redis.0);
         set.expect("redis answers");
         let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
         assert_eq!(lease.fence(), ahead + 1);

@@ -1,4 +1,4 @@
-//! How the client's wasm, which cargo builds, gets its JavaScript.
+//! How the wasm of the npm package, which cargo builds, gets its JavaScript.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,17 @@ use xtask::paths;
 use xtask::programs::run;
 use xtask::setup::tool;
 
-/// Makes JavaScript bindings for the [`module`], and optimizes it for size. Writes
-/// `edgelock_js_bg.js`, `edgelock.wasm` and `names.json` to `folder`.
-pub(crate) fn bind(folder: &Path) -> Result<()> {
+/// The crate of the client's wasm.
+pub(crate) const CLIENT: &str = "edgelock_js";
+/// The crate of that of `edgelock/testing`.
+pub(crate) const TABLE: &str = "edgelock_table_js";
+
+/// Makes JavaScript bindings for a crate's [`module`], and optimizes it for size. Writes
+/// `<stem>_bg.js`, `edgelock.wasm` and `names.json` to `folder`.
+pub(crate) fn bind(stem: &str, folder: &Path) -> Result<()> {
     run(Command::new(tool("bind"))
         .arg("package")
-        .arg(module())
+        .arg(module(stem))
         .arg(folder))?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
@@ -31,13 +36,13 @@ pub(crate) fn bind(folder: &Path) -> Result<()> {
             "--enable-reference-types",
             "--enable-sign-ext",
         ])
-        .arg(folder.join("edgelock_js_bg.wasm"))
+        .arg(folder.join(format!("{stem}_bg.wasm")))
         .arg("-o")
         .arg(folder.join("edgelock.wasm"))
         .stdout(File::create(folder.join("names.json"))?))
 }
 
 /// What cargo builds with the profile `npm`.
-pub(crate) fn module() -> PathBuf {
-    paths::target().join("wasm32-unknown-unknown/npm/edgelock_js.wasm")
+pub(crate) fn module(stem: &str) -> PathBuf {
+    paths::target().join(format!("wasm32-unknown-unknown/npm/{stem}.wasm"))
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use xtask::programs::run;
 use xtask::{paths, stale};
 
-use crate::client_wasm::{bind, module};
+use crate::client_wasm::{CLIENT, TABLE, bind, module};
 
 /// The package, as npm packs it.
 pub(crate) fn package() -> PathBuf {
@@ -38,22 +38,28 @@ const SOURCES: [&str; 12] = [
 pub(crate) fn build() -> Result<()> {
     let npm = paths::root().join("npm");
     let stamp = npm.join("build/stamp");
-    let arguments = "build --quiet --profile npm --target wasm32-unknown-unknown -p edgelock-js";
+    let arguments = "build --quiet --profile npm --target wasm32-unknown-unknown -p edgelock-js \
+                     -p edgelock-table-js";
     run(paths::cargo()
-        .args(arguments.split(' '))
+        .args(arguments.split_whitespace())
         .env("CARGO_ENCODED_RUSTFLAGS", flags()?.join("\x1f")))?;
     // What is changed while it is built counts as changed after it.
     let begun = SystemTime::now();
     // Cargo knows what the wasm is made of, compilers too.
-    let changed = stale::last_change(SOURCES)?.max(stale::modified(&module())?);
+    let mut changed = stale::last_change(SOURCES)?;
+    for stem in [CLIENT, TABLE] {
+        changed = changed.max(stale::modified(&module(stem))?);
+    }
     if stale::is_newer(&stamp, changed) && package().exists() {
         return Ok(());
     }
-    bind(&npm.join("build"))?;
+    bind(CLIENT, &npm.join("build"))?;
+    bind(TABLE, &npm.join("build/table"))?;
     check(&npm)?;
     run(Command::new("node").arg(npm.join("build.js")))?;
-    // The command-line tool uses the package's declarations, so it is checked after they are built.
+    // They use the package's declarations, so they are checked after those are built.
     check(&npm.join("ts/cli"))?;
+    check(&npm.join("ts/testing"))?;
     let built = File::create(stamp)?;
     built.set_modified(begun).map_err(Into::into)
 }

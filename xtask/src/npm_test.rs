@@ -17,7 +17,7 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 28] = [
+const BUNDLES: [(&str, &str, &str); 29] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("elsewhere", "elsewhere.ts", NODE),
@@ -37,6 +37,7 @@ const BUNDLES: [(&str, &str, &str); 28] = [
         "elsewhere.ts",
         "--platform=node --format=cjs --packages=external",
     ),
+    ("testing", "testing.ts", NODE),
     ("webdis", "webdis.ts", NODE),
     ("several", "several.ts", NODE),
     ("heap-node", "heap_node.ts", NODE),
@@ -215,6 +216,10 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             ("npm: in Deno", deno("elsewhere")),
             ("npm: what is packed", packed),
             ("npm: in Node, over webdis", script("node".into(), "webdis")),
+            (
+                "npm: in Node, over a table",
+                script("node".into(), "testing"),
+            ),
             (
                 "npm: turns that requests share in workerd",
                 beside_workerd("turns-workerd", "turns-worker"),

@@ -24,7 +24,8 @@ pub(crate) use self::wasm::run_wasmtime;
 use crate::{hosts, interrupt, npm_build, npm_test, quick_starts};
 
 /// The crates that run at the edge, compiled for the edge.
-const WASM: &str = "--target wasm32-unknown-unknown -p edgelock -p edgelock-js";
+const WASM: &str =
+    "--target wasm32-unknown-unknown -p edgelock -p edgelock-js -p edgelock-table-js";
 
 /// The variable that names the bridge that tests start.
 const BRIDGE_BIN: &str = "EDGELOCK_BRIDGE_BIN";

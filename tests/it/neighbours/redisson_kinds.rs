@@ -55,7 +55,7 @@ impl Stack {
     fn theirs<V: FromRedisValue>(&mut self, script: &str, argument: &str) -> RedisResult<V> {
         let mut eval = redis::cmd("EVAL");
         eval.arg(script).arg(1).arg("a").arg(argument);
-        eval.query(&mut self.redis.0)
+        eval.query(&mut *self.redis.0)
     }
 
     /// Dumps what is stored under Redisson's keys, and checks that ours left nothing beside them.

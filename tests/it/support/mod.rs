@@ -4,6 +4,7 @@ pub(crate) mod faulty;
 pub(crate) mod kinds;
 pub(crate) mod noted;
 mod stack;
+mod table;
 pub(crate) mod watched;
 
 use std::future::Future;

@@ -6,6 +6,7 @@ use edgelock::Bridge;
 use xtask::stack::Redis;
 use xtask::{paths, stack};
 
+use super::table::Served;
 use super::{TestClient, TestLock, client_of};
 
 /// How a test of a promise gets its stack; which bridge that has is the caller's choice.
@@ -36,6 +37,8 @@ pub(crate) struct Stack {
 enum Other {
     Webdis(stack::Webdis),
     HumanWhoCodes(stack::HumanWhoCodes),
+    /// No bridge of a Redis at all, but what stands in for both in tests.
+    Table(Served),
 }
 
 impl Stack {
@@ -103,12 +106,22 @@ impl Stack {
         stack
     }
 
+    /// Clients use the table of `edgelock::testing`, and so does whoever asks past the bridge.
+    pub(crate) fn table() -> Self {
+        let mut stack = Self::spawn();
+        let table = Served::start();
+        stack.redis = Redis(table.connection());
+        stack.other = Some(Other::Table(table));
+        stack
+    }
+
     /// The address of the bridge that clients use.
     pub(crate) fn url(&self) -> String {
         match &self.other {
             None => self.bridge.url().to_owned(),
             Some(Other::Webdis(webdis)) => webdis.url(),
             Some(Other::HumanWhoCodes(bridge)) => bridge.url(),
+            Some(Other::Table(table)) => table.url(),
         }
     }
 
@@ -120,7 +133,7 @@ impl Stack {
     /// The same, reached by what stands before it at `url`.
     pub(crate) fn route_by(&self, url: &str) -> Bridge {
         let route = match &self.other {
-            None => Bridge::upstash(url, self.bridge.token()),
+            None | Some(Other::Table(_)) => Bridge::upstash(url, self.bridge.token()),
             Some(Other::Webdis(webdis)) => Bridge::webdis(url, webdis.user(), webdis.password()),
             Some(Other::HumanWhoCodes(bridge)) => Bridge::upstash(url, bridge.token()),
         };

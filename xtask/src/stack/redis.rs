@@ -1,16 +1,18 @@
 //! Asks the Redis behind a bridge, past the bridge.
 
-use redis::{Cmd, Connection, FromRedisValue};
+use redis::{Cmd, ConnectionLike, FromRedisValue};
 
-/// A connection to a Redis. Its methods panic if Redis does not answer, or refuses.
-pub struct Redis(pub Connection);
+/// A connection to a Redis, or to what stands in for one. Its methods panic if that does not
+/// answer, or refuses.
+pub struct Redis(pub Box<dyn ConnectionLike>);
 
 impl Redis {
     /// # Panics
     ///
     /// When Redis is away.
     pub fn of(client: &redis::Client) -> Self {
-        Self(client.get_connection().expect("a connection to Redis"))
+        let connection = client.get_connection();
+        Self(Box::new(connection.expect("a connection to Redis")))
     }
 
     /// Runs a command whose words are separated by blanks.
@@ -25,7 +27,7 @@ impl Redis {
         words.for_each(|word| {
             built.arg(word);
         });
-        built.query(&mut self.0).expect(command)
+        built.query(&mut *self.0).expect(command)
     }
 
     /// Runs a command whose words have blanks.
@@ -35,7 +37,7 @@ impl Redis {
     /// As [`Redis::run`].
     #[track_caller]
     pub fn query<T: FromRedisValue>(&mut self, command: &Cmd) -> T {
-        command.query(&mut self.0).expect("Redis answers")
+        command.query(&mut *self.0).expect("Redis answers")
     }
 
     /// The last fence that was issued for the lock with this stem.

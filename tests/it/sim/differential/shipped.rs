@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{HEARD, compare};
+use super::{HEARD, Pair, compare, models};
 use crate::group;
 use crate::lua::{Redis, few};
 use crate::paced;
@@ -16,21 +16,25 @@ use crate::workload::Locks;
 
 #[test]
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
-    compare(|pair| {
-        let shipped = shipped();
-        assert_eq!(shipped.len(), 51);
-        let rng = Rng::new(7);
-        for step in 0..3_000 {
-            let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
-            let words = call(&rng, *script, text, step);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            pair.run(&words);
-            if step % 60 == 59 {
-                pair.compare_all();
-                pair.run(&["FLUSHALL"]);
-            }
+    let shipped = shipped();
+    assert_eq!(shipped.len(), 51);
+    for model in models() {
+        compare(model, |pair| runs(pair, &shipped));
+    }
+}
+
+fn runs(pair: &mut Pair, shipped: &[(Script, String)]) {
+    let rng = Rng::new(7);
+    for step in 0..3_000 {
+        let (script, text) = &shipped[rng.between(0, shipped.len() as u64 - 1) as usize];
+        let words = call(&rng, *script, text, step);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        pair.run(&words);
+        if step % 60 == 59 {
+            pair.compare_all();
+            pair.run(&["FLUSHALL"]);
         }
-    });
+    }
 }
 
 /// The scripts that clients send. Each kind of lock has six of its own, with two exceptions: kinds

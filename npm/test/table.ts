@@ -1,0 +1,104 @@
+// `edgelock/testing` on any host. testing.ts holds the table to what is promised over real bridges.
+import { CommandFailedError, type Command } from "edgelock";
+import { Table } from "edgelock/testing";
+import { check, equal, fails, type Suite, take, thrown } from "./harness.js";
+
+const incr: Command[] = [["INCR", { key: "n" }]];
+
+export const tables: Suite = {
+  async a_lock_of_a_table_needs_no_server() {
+    const table = new Table();
+    const lock = table.client({ prefix: "shop:" }).lock("a", { ttl: 30_000 });
+    const lease = await take(lock);
+    equal(table.run("GET", "shop:a"), lease.token);
+    equal(await lock.tryAcquire(), null);
+    equal(table.keys().includes("shop:a"), true);
+    await lease.release();
+    equal(table.run("EXISTS", "shop:a"), 0);
+  },
+
+  async a_waiter_at_a_table_is_handed_the_lock() {
+    const table = new Table();
+    const [holder, waiter] = [table.client().lock("a"), table.client().lock("a", { wait: 20_000 })];
+    const lease = await take(holder);
+    const waits = waiter.acquire();
+    while ((await holder.inspect()).waiters === 0) await null;
+    await lease.release();
+    const next = await waits;
+    check(next.fence > lease.fence, "it comes second");
+    await next.release();
+  },
+
+  async what_ends_on_a_table_whose_clock_is_turned_is_lost() {
+    const table = new Table();
+    const lock = table.client().lock("a", { ttl: 60_000 });
+    const lease = await take(lock);
+    table.advance(60_001);
+    const next = await take(lock);
+    check(lease.remaining > 0, "it does not know it");
+    await fails("lost", lease.commit(incr));
+    equal(table.run("GET", "n"), null);
+    await next.release();
+  },
+
+  async a_key_of_a_table_ends_when_it_is_told_to() {
+    const table = new Table();
+    const lease = await take(table.client().lock("a"));
+    table.expire("a");
+    await fails("lost", lease.exec(incr));
+  },
+
+  async a_table_loses_requests_and_replies_when_it_is_told_to() {
+    const table = new Table();
+    const lease = await take(table.client().lock("a"));
+    table.loseNextReply();
+    equal(await lease.exec(incr), [1]);
+    table.loseNextRequest();
+    equal(await lease.commit(incr), [2]);
+    equal(table.run("GET", "n"), "2");
+    const last = await take(table.client({ maxAttempts: 1 }).lock("a"));
+    table.loseNextReply();
+    check((await fails("unavailable", last.commit(incr))).isOutcomeUnknown, "nobody knows whether it was done");
+    equal(table.run("GET", "n"), "3");
+  },
+
+  async a_table_fails_as_redis_does_when_it_is_told_to() {
+    const table = new Table();
+    const lock = table.client({ maxAttempts: 1 }).lock("a");
+    table.failNext("LOADING Redis is loading the dataset in memory");
+    await fails("unavailable", lock.tryAcquire());
+    await (await take(lock)).release();
+  },
+
+  async a_command_that_a_table_does_not_know_is_an_error_that_names_those_that_it_knows() {
+    const table = new Table();
+    const add: Command = ["XADD", { key: "k" }, "*", "f", "v"];
+    const error = await thrown(() => table.run("XADD", "k"));
+    check(error instanceof Error && error.message.startsWith("ERR unknown command 'XADD': edgelock/testing knows APPEND, "), `${error}`);
+    const lease = await take(table.client().lock("a"));
+    const failed = await fails("command_failed", lease.exec([add]));
+    check(failed instanceof CommandFailedError && failed.message.includes("edgelock/testing knows"), `${failed}`);
+  },
+
+  async a_script_that_is_nested_too_deeply_does_not_exhaust_the_stack_of_the_host() {
+    const table = new Table();
+    const deep = "local function f(n) return (({ (function() return (((f(n + 1)))) end)() })[1]) end return f(0)";
+    for (const script of [deep, "(".repeat(5_000)]) {
+      const error = await thrown(() => table.run("EVAL", script, 0));
+      check(error instanceof Error && error.message.startsWith("ERR "), `${error}`);
+    }
+    table.run("SET", "k", "v");
+    equal(table.run("GET", "k"), "v");
+  },
+
+  async texts_come_out_of_a_table_as_they_went_in() {
+    const table = new Table();
+    for (const text of ["", "a\nb", "\\n", "\\", 'é"\u0001☃', "a\r\n"]) {
+      table.run("SET", "k", text);
+      equal(table.run("GET", "k"), text);
+    }
+    table.run("RPUSH", "l", 1, "b");
+    equal(table.run("LRANGE", "l", 0, -1), ["1", "b"]);
+    equal(table.run("GET", "none"), null);
+  },
+};

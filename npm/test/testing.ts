@@ -1,0 +1,25 @@
+// What is promised over real bridges, over the table of `edgelock/testing`, in Node.
+import { Table } from "edgelock/testing";
+import { contract } from "./contract.js";
+import { debounces } from "./debounce.js";
+import { apart, run } from "./harness.js";
+import { multis } from "./multi.js";
+import { onces } from "./once.js";
+import { readWrites } from "./read_write.js";
+import { semaphores } from "./semaphore.js";
+import { throttles } from "./throttle.js";
+
+const table = new Table();
+const bridge = { url: "https://table.test", credential: "table" };
+
+globalThis.fetch = (async (url: string, init: RequestInit) => {
+  const { signal } = new AbortController();
+  const response = await table.fetch(url, { method: "POST", redirect: "manual", headers: {}, signal, ...(init as object) });
+  return { ...response, json: async () => JSON.parse(await response.text()) };
+}) as unknown as typeof fetch;
+
+// They take commands that the table does not know.
+const [, most] = apart(contract, "every_reply_of_redis_arrives_as_it_is");
+const [, promises] = apart(most, "integers_arrive_with_every_digit_or_are_said_to_be_rounded");
+
+run(bridge, [], console.log, [promises, semaphores, readWrites, multis, onces, throttles, debounces]).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,0 +1,28 @@
+/// <reference path="./glue.d.ts" />
+// Where the table's module is to be had.
+import { instantiate } from "edgelock-table-glue";
+
+/** What the module makes. */
+export interface Raw {
+  readonly Table: new () => RawTable;
+}
+
+export interface RawTable {
+  execute(now: number, words: string): string;
+  listen(channel: string): number;
+  hangUp(listener: number): void;
+  messages(): string;
+}
+
+let load: (() => WebAssembly.Module) | undefined;
+
+/** Says where the compiled module is to be had: each kind of host has it from elsewhere. */
+export function use(source: () => WebAssembly.Module): void {
+  load = source;
+}
+
+/** A table with an instance of the module of its own. */
+export function rawTable(): RawTable {
+  if (load === undefined) throw new Error("the table's wasm module is not loaded");
+  return new (instantiate(load(), (exports) => exports).Table)();
+}
