@@ -83,7 +83,7 @@ impl Served {
     }
 
     /// A way to the table's keys, past the bridge.
-    pub(crate) fn connection(&self) -> Box<dyn ConnectionLike> {
+    pub(crate) fn connection(&self) -> Box<dyn ConnectionLike + Send> {
         Box::new(Direct(self.shared.clone()))
     }
 }

@@ -4,7 +4,7 @@ use redis::{Cmd, ConnectionLike, FromRedisValue};
 
 /// A connection to a Redis, or to what stands in for one. Its methods panic if that does not
 /// answer, or refuses.
-pub struct Redis(pub Box<dyn ConnectionLike>);
+pub struct Redis(pub Box<dyn ConnectionLike + Send>);
 
 impl Redis {
     /// # Panics
