@@ -172,7 +172,7 @@ fn each_call_of_another_kind_costs_so_many_commands() {
                 7,
                 7,
             ),
-            ("a unit", client.reservations("u", 3), 8, 6),
+            ("a unit", client.reservations("u", 3), 9, 6),
             (
                 "an owner's",
                 client.reservations("o", 3).owner("ann", 2),

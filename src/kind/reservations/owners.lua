@@ -1,10 +1,13 @@
 -- Shared: how many units each owner has reserved, which is the label of the reservation. MORE has
--- it under '@<label>', where no token is, and lasts as long as all reservations.
+-- it under '@<label>', where no token is, and lasts as long as all reservations. What is there
+-- while nobody has a reservation is from before Redis's clock was set back.
 --
 -- provides  count_for go_on held_by remove
--- needs     MORE hold_of last_end weight_of
-local function held_by(owner) return tonumber(redis.call('HGET', MORE, '@' .. owner) or 0) end
+-- needs     MORE earliest hold_of last_end weight_of
+local is_first = not earliest
+local function held_by(owner) return tonumber(not is_first and redis.call('HGET', MORE, '@' .. owner) or 0) end
 local function count_for(owner, units)
+  if is_first then redis.call('DEL', MORE) end
   if owner == '' then return end
   if redis.call('HINCRBY', MORE, '@' .. owner, units) <= 0 then redis.call('HDEL', MORE, '@' .. owner) end
   redis.call('PEXPIRE', MORE, last_end())

@@ -40,9 +40,10 @@ local function weight_of(token) return extra > 0 and math.max(1, tonumber((selec
 -- How much is wanted, of '<permits>/<weight>'.
 local function weight_in(want) return tonumber(string.match(want or '', '^%d+/(%d+)')) or 1 end
 -- The holds in the record without those that are over. What has ended was removed before
--- (clean.lua), or is not in `till`.
-local function beside(over)
-  return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (whose == '+' or over == whose or not (is_many or till[whose])) and '' or nil end))
+-- (clean.lua), or is not in `till`. Of one that has ended, and is yet to be removed, the hold stays
+-- if asked for: whose holds are not known are another program's.
+local function beside(over, keeps_ended)
+  return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (whose == '+' or over == whose or not (is_many or keeps_ended or till[whose])) and '' or nil end))
 end
 local function with_extra(holds) return extra > 0 and table.concat({ '+ ', extra, ' 0 0 ;', holds }) or holds end
 -- Who holds it, in the order in which they end.
@@ -107,7 +108,7 @@ local function remove(token)
   if was_there == 0 then weight = 1 end
   if not in_record(token) then redis.call('HDEL', MORE, token) end
   extra = extra - weight + 1
-  if is_many or weight > 1 then HOLDS = with_extra(beside(token)) end
+  if is_many or weight > 1 then HOLDS = with_extra(beside(token, true)) end
   till[token] = nil
   return was_there
 end

@@ -13,6 +13,14 @@ fn no_promise_breaks() {
     super::hold_for(Reservations, seeds(SEEDS));
 }
 
+/// In this world Redis's clock was set back, and what an owner had reserved before was there again,
+/// although all reservations had ended.
+#[test]
+fn what_an_owner_had_is_forgotten_with_the_last_reservation() {
+    const SEED: u64 = 682_160_061_769;
+    super::hold_for(Reservations, (SEED..SEED + 1, false));
+}
+
 /// Each as `name: promise, part => by`.
 macro_rules! broken {
     ($($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {

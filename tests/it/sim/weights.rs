@@ -13,6 +13,14 @@ fn no_promise_breaks() {
     super::hold_for(Weights, seeds(SEEDS));
 }
 
+/// In this world the holds of a heavy and of a light one had ended. Who removed the heavy one forgot
+/// whose the other was, and took it for another program's.
+#[test]
+fn who_removes_a_heavy_holder_knows_the_others_that_have_ended() {
+    const SEED: u64 = 14_681_055_492;
+    super::hold_for(Weights, (SEED..SEED + 1, false));
+}
+
 /// Each as `name: promise, part => by`.
 macro_rules! broken {
     ($($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
