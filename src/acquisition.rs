@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::Fault;
 use crate::locked::locked;
 use crate::runtime::Runtime;
 use crate::script::Waiter;
@@ -77,7 +77,7 @@ impl Acquisition {
     /// # Errors
     /// [`Error::InvalidArgument`] if it asks for something else than before: it would stand in the
     /// queue for that.
-    pub(crate) fn ask<R: Runtime>(&self, runtime: &R, wants: &str) -> Result<Caller, Error> {
+    pub(crate) fn ask<R: Runtime>(&self, runtime: &R, wants: &str) -> Result<Caller, Fault> {
         let mut current = locked(&self.0);
         let followed = |shared| Shared::follow(shared, wants);
         if let Some(caller) = current.as_ref().and_then(followed) {
@@ -101,13 +101,13 @@ impl Acquisition {
 
 impl Shared {
     /// The next caller, if one is allowed.
-    fn follow(shared: &Arc<Self>, wants: &str) -> Option<Result<Caller, Error>> {
+    fn follow(shared: &Arc<Self>, wants: &str) -> Option<Result<Caller, Fault>> {
         let mut standing = locked(&shared.standing);
         if standing.is_over {
             return None;
         }
         if shared.wants != wants {
-            return Some(Err(Error::invalid(OTHERWISE)));
+            return Some(Err(Fault::invalid(OTHERWISE)));
         }
         standing.callers += 1;
         Some(Ok(Caller {
@@ -141,7 +141,7 @@ impl Caller {
 
     /// What marks its requests as its own. Each caller has its own session: nonces and the numbers
     /// of writes start anew with it.
-    pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Error> {
+    pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Fault> {
         match self.number {
             1 => Ok(self.shared.session.clone()),
             _ => Session::random(runtime),

@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::redact;
 use crate::transport::{Request, Response};
 use access::Access;
@@ -71,7 +71,12 @@ impl Bridge {
     /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
-        Self::new(Dialect::Upstash, url, PlainHttp::ToLoopback, access)
+        Ok(Self::new(
+            Dialect::Upstash,
+            url,
+            PlainHttp::ToLoopback,
+            access,
+        )?)
     }
 
     /// As [`Bridge::upstash`], but allows plain `http:` to any host. Use it only on a network that
@@ -81,7 +86,12 @@ impl Bridge {
     /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash_over_plain_http(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
-        Self::new(Dialect::Upstash, url, PlainHttp::Anywhere, access)
+        Ok(Self::new(
+            Dialect::Upstash,
+            url,
+            PlainHttp::Anywhere,
+            access,
+        )?)
     }
 
     /// A [webdis](https://webd.is). Its `acl` must allow `user` with `password` to call `EVAL`, and
@@ -95,7 +105,12 @@ impl Bridge {
     /// nor password is empty.
     pub fn webdis(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
-        Self::new(Dialect::Webdis, url, PlainHttp::ToLoopback, access)
+        Ok(Self::new(
+            Dialect::Webdis,
+            url,
+            PlainHttp::ToLoopback,
+            access,
+        )?)
     }
 
     /// As [`Bridge::webdis`], but allows plain `http:` to any host, as
@@ -105,7 +120,12 @@ impl Bridge {
     /// Those of [`Bridge::webdis`].
     pub fn webdis_over_plain_http(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
-        Self::new(Dialect::Webdis, url, PlainHttp::Anywhere, access)
+        Ok(Self::new(
+            Dialect::Webdis,
+            url,
+            PlainHttp::Anywhere,
+            access,
+        )?)
     }
 
     fn new(
@@ -113,7 +133,7 @@ impl Bridge {
         url: &str,
         plain_http: PlainHttp,
         access: Access,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Fault> {
         let url = endpoint::parse(url, plain_http)?;
         let is_upstash = endpoint::is_host_under(&url, "upstash.io");
         Ok(Self {
@@ -214,12 +234,12 @@ impl Bridge {
     }
 
     /// What Redis replied to each of two commands, as [`Bridge::decode`].
-    pub(crate) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
+    pub(crate) fn decode_both(response: &Response) -> Result<[Reply; 2], Fault> {
         upstash::decode_both(response)
     }
 
     /// What Redis replied, as far as the response tells; errors of Redis are [`Reply::Error`].
-    pub(crate) fn decode(&self, response: &Response) -> Result<Reply, Error> {
+    pub(crate) fn decode(&self, response: &Response) -> Result<Reply, Fault> {
         match self.dialect {
             Dialect::Upstash => upstash::decode(response),
             Dialect::Webdis => webdis::decode(response),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 
 /// The first invalid option, if one is. Every call that would send something fails with it instead.
 #[derive(Clone)]
@@ -20,9 +20,9 @@ impl Checked {
     }
 
     /// What is invalid of `lock`, or of what is not about a lock.
-    pub(crate) fn of(&self, lock: Option<&str>) -> Result<(), Error> {
+    pub(crate) fn of(&self, lock: Option<&str>) -> Result<(), Fault> {
         match self.0.as_ref().and_then(|invalid| invalid.again()) {
-            Some(invalid) => Err(invalid.of_lock(lock).into()),
+            Some(invalid) => Err(invalid.of_lock(lock)),
             None => Ok(()),
         }
     }

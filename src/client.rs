@@ -191,7 +191,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Dropping the future aborts the request.
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         self.check()?;
-        read(&self.host, &self.topology, reads, false).await
+        Ok(read(&self.host, &self.topology, reads, false).await?)
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
@@ -205,7 +205,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// What is wrong with its options, if anything is.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.checked.of(None)
     }
 

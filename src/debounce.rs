@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::Settle;
 use crate::paced::Paced;
 use crate::runtime::Runtime;
@@ -108,7 +108,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        self.paced.check()
+        Ok(self.paced.check()?)
     }
 
     /// Waits until it was quiet, and does `work` if no other call came meanwhile.
@@ -133,14 +133,18 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     ) -> Result<DebounceOutcome<V>, E> {
         // It may have overtaken others, and then nobody else does their work.
         let _stay = self.paced.host().runtime.stay();
-        if !drive(self.paced.host(), self.settling()?).await? {
+        let settling = self.settling().map_err(Error::from)?;
+        if !drive(self.paced.host(), settling)
+            .await
+            .map_err(Error::from)?
+        {
             return Ok(DebounceOutcome::Superseded);
         }
         let _goes_on = self.paced.host().going_on.begin();
         work().await.map(DebounceOutcome::Executed)
     }
 
-    pub(crate) fn settling(&self) -> Result<Settle, Error> {
+    pub(crate) fn settling(&self) -> Result<Settle, Fault> {
         let call = self.paced.call()?;
         Ok(Settle::new(call, self.wait, self.max_wait))
     }

@@ -16,7 +16,12 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
-pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
+#[cfg_attr(
+    not(all(target_family = "wasm", feature = "host-json")),
+    expect(unreachable_pub)
+)]
+pub use fault::Fault;
+pub(crate) use {made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
 ///

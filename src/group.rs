@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::drive::unless_gone;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Task};
 use crate::select::{Either, select};
@@ -189,7 +189,7 @@ impl<S: Section> GroupCommit<S> {
         // If it is next to drive, those behind it need it.
         let _stay = lock.runtime().stay();
         let submitted = unless_gone(lock.gone(), pin!(self.submit_here(lock, item))).await;
-        submitted.unwrap_or_else(|| Err(Error::gone(true).of_lock(Some(lock.key()))))
+        submitted.unwrap_or_else(|| Err(Fault::gone(true).of_lock(Some(lock.key())).into()))
     }
 
     async fn submit_here<T: Transport, R: Runtime>(
@@ -198,8 +198,8 @@ impl<S: Section> GroupCommit<S> {
         item: S::Item,
     ) -> Result<S::Answer, Error> {
         if self.bound.items == 0 {
-            let error = Error::invalid("a turn has 1 item or more, not 0");
-            return Err(error.of_lock(Some(lock.key())));
+            let error = Fault::invalid("a turn has 1 item or more, not 0");
+            return Err(error.of_lock(Some(lock.key())).into());
         }
         let reads = self.shared.section.reads(&item);
         // Invalid reads of one item must not fail the others.

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::operation::{BeginKeeping, EndKeeping, Keep, Why};
 use crate::runtime::{Instant, Runtime};
@@ -33,8 +33,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         max_hold: Option<Duration>,
         work: impl Future<Output = Result<O, E>>,
     ) -> Result<O, E> {
-        let _keeping = self.hold().begin_keeping()?;
-        let until = self.begin_keeping(max_hold).await?;
+        let _keeping = self.hold().begin_keeping().map_err(Error::from)?;
+        let until = self.begin_keeping(max_hold).await.map_err(Error::from)?;
         let (lost, forsaken) = (pin!(self.lost(until)), pin!(self.forsaken()));
         match select(work, select(lost, forsaken)).await {
             Either::Left(outcome) => {
@@ -42,15 +42,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
                 let held = drive(self.host(), end).await;
                 // If the work failed, its error is returned, whatever the state of the lock.
                 let outcome = outcome?;
-                held?;
+                held.map_err(Error::from)?;
                 Ok(outcome)
             }
             Either::Right(Either::Left(why)) => Err(self.stopped(why).await.into()),
             Either::Right(Either::Right(())) => {
                 let hold = self.hold();
                 let unknown = hold.unknown(self.host().runtime.now());
-                let gone = || Error::gone(false).of_lock(Some(hold.claim.shown()));
-                Err(unknown.map_or_else(gone, Error::from).into())
+                let gone = || Fault::gone(false).of_lock(Some(hold.claim.shown()));
+                Err(Error::from(unknown.unwrap_or_else(gone)).into())
             }
         }
     }
@@ -91,7 +91,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         }
     }
 
-    async fn begin_keeping(&self, max_hold: Option<Duration>) -> Result<Instant, Error> {
+    async fn begin_keeping(&self, max_hold: Option<Duration>) -> Result<Instant, Fault> {
         let begin = BeginKeeping::new(self.hold().clone(), max_hold);
         drive(self.host(), begin).await
     }
@@ -122,6 +122,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     async fn stopped(&self, why: Why) -> Error {
         let end = EndKeeping::stopped(self.hold().clone(), why);
         let told = drive(self.host(), end).await;
-        told.err().unwrap_or_else(|| self.hold().error(why).into())
+        (told.err().unwrap_or_else(|| self.hold().error(why))).into()
     }
 }

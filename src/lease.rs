@@ -103,7 +103,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// [`Error::Lost`].
     pub fn hand_over(&self) -> Result<Token, Error> {
         let runtime = &self.host.runtime;
-        self.hold.hand_over(runtime, runtime.now())
+        Ok(self.hold.hand_over(runtime, runtime.now())?)
     }
 
     /// The time left for which the lease surely lasts, by the local clock. Zero once that is over,
@@ -131,7 +131,10 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline
     /// was not.
     pub async fn renew(&self) -> Result<(), Error> {
-        self.write(Write::renew(self.hold.clone())).await.map(drop)
+        Ok(self
+            .write(Write::renew(self.hold.clone()))
+            .await
+            .map(drop)?)
     }
 
     /// As [`Lease::renew`], but for `ttl` from now: 4 ms to 366 days, in whole milliseconds. It
@@ -148,7 +151,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// As [`Lease::renew`].
     pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
         let renewal = Write::renew_for(self.hold.clone(), ttl);
-        self.write(renewal).await.map(drop)
+        Ok(self.write(renewal).await.map(drop)?)
     }
 
     /// Makes a reader of a [read/write lock](crate::Client::read_write)'s writer. No other writer
@@ -170,7 +173,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// above.
     pub async fn downgrade(&self) -> Result<(), Error> {
         let downgrade = Write::downgrade(self.hold.clone());
-        self.write(downgrade).await.map(drop)
+        Ok(self.write(downgrade).await.map(drop)?)
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. The commands are
@@ -191,7 +194,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         let exec = Write::exec(self.hold.clone(), commands.to_vec());
-        self.write(exec).await
+        Ok(self.write(exec).await?)
     }
 
     /// Runs `commands` if the lease is still held, and releases it, in one request. The commands
@@ -207,12 +210,12 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         let commit = Write::commit(self.hold.clone(), commands.to_vec());
-        self.write(commit).await
+        Ok(self.write(commit).await?)
     }
 
     /// As [`Lease::commit`]. A command that failed does not fail the others: its reply is the
     /// error.
-    pub(crate) async fn commit_each(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
+    pub(crate) async fn commit_each(&self, commands: &[Command]) -> Result<Vec<Reply>, Fault> {
         let commit = Write::commit_each(self.hold.clone(), commands.to_vec());
         self.write(commit).await
     }
@@ -229,7 +232,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Dropping the future aborts the request. The lock may or may not be released.
     pub async fn release(&self) -> Result<(), Error> {
         let release = Write::release(self.hold.clone());
-        self.write(release).await.map(drop)
+        Ok(self.write(release).await.map(drop)?)
     }
 
     /// Whether `commands` can be sent at all.
@@ -237,7 +240,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.hold.claim.check_writes(commands)
     }
 
-    async fn write(&self, write: Write) -> Result<Vec<Reply>, Error> {
+    async fn write(&self, write: Write) -> Result<Vec<Reply>, Fault> {
         drive(&self.host, write).await
     }
 

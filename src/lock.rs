@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, unless_gone};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::lease::Lease;
@@ -80,15 +80,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Reads where the lock lives, without taking it. The reply to a read that failed is its error.
-    pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
+    pub(crate) async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Fault> {
         read(&self.host, &self.settings.topology, reads, true).await
     }
 
     /// Whether the lock is valid, and then whether callers may share its turns.
-    pub(crate) fn check_turns(&self) -> Result<(), Error> {
-        self.check()?;
+    pub(crate) fn check_turns(&self) -> Result<(), Fault> {
+        self.settings.check()?;
         let checked = self.settings.kind.check_turns();
-        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
+        checked.map_err(|fault| fault.of_lock(Some(self.key())))
     }
 
     pub(crate) fn waits_for_replicas(&self) -> bool {
@@ -137,8 +137,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         )
     }
 
-    fn claim(&self, token: Token, session: Session) -> Result<Claim, Error> {
-        self.check()?;
+    fn claim(&self, token: Token, session: Session) -> Result<Claim, Fault> {
+        self.settings.check()?;
         Ok(Claim {
             lock: self.settings.clone(),
             token,
@@ -193,15 +193,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(freed.outcome?.done()?)
     }
 
-    pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Error> {
-        self.check()?;
+    pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.settings.ttl);
         Ok(Hold::new(self.claim(token, session)?, terms, None))
     }
 
-    pub(crate) fn inspecting(&self) -> Result<Ask, Error> {
-        self.check()?;
+    pub(crate) fn inspecting(&self) -> Result<Ask, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
         let Settings { name, kind, .. } = &*self.settings;
         let call = Call::inspect(name, kind, &session, self.settings.uptime());
@@ -218,10 +218,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) async fn unless_gone<P>(
         &self,
-        asking: impl Future<Output = Result<P, Error>> + Unpin,
-    ) -> Result<P, Error> {
+        asking: impl Future<Output = Result<P, Fault>> + Unpin,
+    ) -> Result<P, Fault> {
         let asked = unless_gone(self.gone(), asking).await;
-        asked.unwrap_or_else(|| Err(Error::gone(false).of_lock(Some(self.key()))))
+        asked.unwrap_or_else(|| Err(Fault::gone(false).of_lock(Some(self.key()))))
     }
 
     /// As [`Runtime::gone`], unless that makes no difference.
@@ -233,17 +233,17 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Lease::new(self.host.clone(), hold, !self.is_for_others)
     }
 
-    pub(crate) fn forcing(&self) -> Result<Ask, Error> {
+    pub(crate) fn forcing(&self) -> Result<Ask, Fault> {
         self.operating(Call::force_release)
     }
 
     /// Forgets the result of work that is executed once.
-    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
         self.operating(Call::forget)
     }
 
-    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Error> {
-        self.check()?;
+    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Fault> {
+        self.settings.check()?;
         let session = Session::random(self.runtime())?;
         Ok(self.ask(
             call(&self.settings.name, &self.settings.kind, &session),

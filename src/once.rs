@@ -15,7 +15,7 @@ use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::lock::{Lock, Settings};
-use crate::operation::{AcquireOnce, Taken};
+use crate::operation::{AcquireOnce, Granted, Taken};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
@@ -233,8 +233,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         write: impl FnOnce(&V) -> Result<String, Error>,
         read: impl FnOnce(String) -> Result<V, Error>,
     ) -> Result<OnceOutcome<V>, E> {
-        let begun = pin!(drive(self.lock.host(), self.beginning()?));
-        let granted = match self.lock.unless_gone(begun).await? {
+        let granted = match self.begin().await? {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
             Taken::Lock(granted) => granted,
         };
@@ -244,7 +243,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(async {
             let value = work(&lease).await?;
-            let store = self.storing(&write(&value)?)?;
+            let store = self.storing(&write(&value)?).map_err(Error::from)?;
             lease.commit(&[store]).await?;
             Ok::<V, E>(value)
         });
@@ -252,21 +251,26 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         Ok(OnceOutcome::Executed(value))
     }
 
+    async fn begin(&self) -> Result<Taken<Granted>, Error> {
+        let begun = pin!(drive(self.lock.host(), self.beginning()?));
+        Ok(self.lock.unless_gone(begun).await?)
+    }
+
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
-    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Error> {
+    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Fault> {
         let acquire = self.lock.acquiring(Some(self.lock.longest_wait()), &[])?;
         Ok(AcquireOnce(acquire))
     }
 
     /// The command that stores `result`, in the commit of the lease of the work.
-    pub(crate) fn storing(&self, result: &str) -> Result<Command, Error> {
+    pub(crate) fn storing(&self, result: &str) -> Result<Command, Fault> {
         let bytes = result.len();
         if bytes > self.max_bytes {
-            return Err(Error::ResultTooLarge {
+            return Err(Fault::from(Error::ResultTooLarge {
                 lock: self.lock.key().to_owned(),
                 bytes,
                 most: self.max_bytes,
-            });
+            }));
         }
         let Settings { name, label, .. } = &*self.lock.settings;
         Ok(script::keeping(name, label, result, self.keep))

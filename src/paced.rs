@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::checked::Checked;
 use crate::drive::Host;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::name::Name;
 use crate::operation::PacedCall;
 use crate::runtime::Runtime;
@@ -39,12 +39,12 @@ impl<T: Transport, R: Runtime> Paced<T, R> {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.checked.of(Some(self.key()))
     }
 
     /// One call, if it may send anything.
-    pub(crate) fn call(&self) -> Result<PacedCall, Error> {
+    pub(crate) fn call(&self) -> Result<PacedCall, Fault> {
         self.check()?;
         PacedCall::new(&self.topology, &self.name, &self.host.runtime)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::operation::{Ask, Completed, TimeLimit};
 use crate::runtime::Runtime;
 use crate::script::{self, Call};
@@ -22,15 +22,15 @@ pub(crate) async fn read<T: Transport, R: Runtime>(
     topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
-) -> Result<Vec<Reply>, Error> {
+) -> Result<Vec<Reply>, Fault> {
     let reading = reading(&host.runtime, topology, reads, tells_each)?;
     replies(drive(host, reading).await)
 }
 
 /// What [`reading`] comes to.
-pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Error> {
+pub(crate) fn replies(completed: Completed) -> Result<Vec<Reply>, Fault> {
     let replies = completed.outcome?.replies()?;
-    Ok(replies.ok_or_else(script::shape)?)
+    replies.ok_or_else(script::shape)
 }
 
 /// The call for [`read`].
@@ -42,10 +42,10 @@ pub(crate) fn reading<R: Runtime>(
     topology: &Arc<Topology>,
     reads: &[Command],
     tells_each: bool,
-) -> Result<Ask, Error> {
+) -> Result<Ask, Fault> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
-        return Err(Error::invalid(
+        return Err(Fault::invalid(
             if cfg!(all(target_family = "wasm", feature = "host-json")) {
                 "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
             } else {

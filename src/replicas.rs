@@ -38,24 +38,24 @@ impl Replicas {
     }
 
     /// Whether enough have acknowledged, from `WAIT`'s answer behind a write that was executed.
-    pub(crate) fn check(&self, answer: &Reply) -> Result<(), Error> {
+    pub(crate) fn check(&self, answer: &Reply) -> Result<(), Fault> {
         let acknowledged = match answer {
             Reply::Int(count) => u32::try_from(*count).ok(),
             Reply::Error(message) => {
-                return Err(Error::refused(message.clone(), true));
+                return Err(Fault::refused(message.clone(), true));
             }
             _ => None,
         };
         match acknowledged {
             Some(count) if count >= self.count => Ok(()),
-            Some(acknowledged) => Err(Error::NotReplicated {
+            Some(acknowledged) => Err(Fault::from(Error::NotReplicated {
                 // The call fills it in.
                 lock: String::new(),
                 asked: self.count,
                 acknowledged,
                 can_repeat: false,
-            }),
-            None => Err(Error::unexpected("not a number of replicas")),
+            })),
+            None => Err(Fault::unexpected("not a number of replicas")),
         }
     }
 }
@@ -87,13 +87,13 @@ mod tests {
         let check = |answer: Reply| Replicas::new(2, SECOND).unwrap().check(&answer);
         assert_eq!(check(Reply::Int(2)), Ok(()));
         assert_eq!(check(Reply::Int(3)), Ok(()));
-        let few = Error::NotReplicated {
+        let few = Fault::from(Error::NotReplicated {
             lock: String::new(),
             asked: 2,
             acknowledged: 1,
             can_repeat: false,
-        };
-        assert_eq!(check(Reply::Int(1)), Err(few.clone()));
+        });
+        assert_eq!(check(Reply::Int(1)).as_ref(), Err(&few));
         assert!(!few.is_outcome_unknown() && few.code() == "not_replicated");
         for answer in [
             Reply::Nil,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::Pass;
 use crate::paced::Paced;
 use crate::runtime::Runtime;
@@ -82,7 +82,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        self.paced.check()
+        Ok(self.paced.check()?)
     }
 
     /// Goes through if no call did for as long as its window, or says when the next may. The window
@@ -109,7 +109,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
         })
     }
 
-    pub(crate) fn passing(&self) -> Result<Pass, Error> {
+    pub(crate) fn passing(&self) -> Result<Pass, Fault> {
         Ok(Pass::new(self.paced.call()?, self.window))
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::runtime::Surroundings;
 
 const TOKEN_BYTES: usize = 16;
@@ -27,10 +27,11 @@ impl Token {
         if text.len() == TOKEN_CHARS && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Error::invalid(format!(
+            Err(Fault::invalid(format!(
                 "a token is {TOKEN_CHARS} characters of base64url, and this one has {} bytes; pass on the token of a lease as it is",
                 text.len()
-            )))
+            ))
+            .into())
         }
     }
 
@@ -57,13 +58,13 @@ impl fmt::Debug for Token {
 pub(crate) struct Session(String);
 
 impl Session {
-    pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Error> {
+    pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Fault> {
         random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes)))
     }
 
     /// A session and its token, in one draw: a call to the host's random source is the dearest step
     /// of a request.
-    pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Error> {
+    pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Fault> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
         Ok((Self(base64url(session)), Token(base64url(token))))
@@ -79,7 +80,7 @@ impl Session {
     }
 }
 
-fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTES], Error> {
+fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTES], Fault> {
     let mut bytes = [0; BYTES];
     host.draw(&mut bytes)
         .map_err(|_| Error::EntropyUnavailable)?;

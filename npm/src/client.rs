@@ -1,7 +1,7 @@
 //! A client, and what it hands out, by their options as words. What is left out has the default.
 
-use edgelock::web::driven::{self as web, Outside, Say, Sent};
-use edgelock::{Bridge, Client, Error};
+use edgelock::web::driven::{self as web, Fault, Outside, Say, Sent};
+use edgelock::{Bridge, Client};
 use js_sys::Function;
 
 use crate::Kind;
@@ -9,7 +9,7 @@ use crate::json::event;
 use crate::words::Words;
 
 /// A client of one bridge, or of several: by their majority, or by name if they have ids.
-pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web::Client, Error> {
+pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web::Client, Fault> {
     let is_quorum = words.flag();
     let (mut ids, mut bridges) = (Vec::new(), Vec::new());
     for mut words in words.lists() {
@@ -41,7 +41,7 @@ pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web
 }
 
 /// Without the user of a webdis it is of Upstash's dialect.
-fn bridge(words: &mut Words) -> Result<Bridge, Error> {
+fn bridge(words: &mut Words) -> Result<Bridge, Fault> {
     let (url, secret, user) = (words.text(), words.text(), words.maybe_text());
     let mut bridge = match (user, words.flag()) {
         (None, false) => Bridge::upstash(&url, &secret)?,
@@ -63,7 +63,7 @@ pub(crate) fn make(
     client: &web::Client,
     kind: &str,
     mut words: Words,
-) -> Result<Option<Kind>, Error> {
+) -> Result<Option<Kind>, Fault> {
     let made = match kind {
         "lock" => client.lock(&words.text()),
         "reentrant" => client.reentrant(&words.text(), &words.text()),
@@ -90,7 +90,7 @@ pub(crate) fn make(
     lock(made, words).map(Some)
 }
 
-fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Error> {
+fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
     if let Some(ttl) = words.maybe_time() {
         lock = lock.ttl(ttl);
     }
@@ -117,7 +117,7 @@ fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Error> {
     Ok(Kind::Lock(lock))
 }
 
-fn once(mut once: web::Once, mut words: Words) -> Result<Kind, Error> {
+fn once(mut once: web::Once, mut words: Words) -> Result<Kind, Fault> {
     if let Some(keep) = words.maybe_time() {
         once = once.keep(keep);
     }

@@ -11,8 +11,8 @@ mod client;
 mod json;
 mod words;
 
-use edgelock::web::driven::{self as web, Came, Guessed, Held, Steps, Told, Writes};
-use edgelock::{Acquisition, Command, Error, Token};
+use edgelock::web::driven::{self as web, Came, Fault, Guessed, Held, Steps, Told, Writes};
+use edgelock::{Acquisition, Command, Token};
 use js_sys::Function;
 use wasm_bindgen::prelude::*;
 
@@ -88,7 +88,7 @@ impl Thing {
                 return made.map(|made| Some(Self(made))).ok_or_else(unknown);
             }
             (Kind::Lock(lock), "resume") => {
-                let token = checked(Token::parse(&words.text()))?;
+                let token = checked(Token::parse(&words.text()).map_err(Fault::from))?;
                 let held = checked(lock.resume_held(token))?;
                 return Ok(Some(Self(Kind::Lease(held))));
             }
@@ -163,7 +163,7 @@ impl Thing {
     pub fn ask(&self, words: &str) -> Result<String, Thrown> {
         let mut words = Words::of(words);
         let answered = match (&self.0, &*words.text()) {
-            (Kind::Lock(lock), "checkReads") => lock.check_reads(&words.commands()),
+            (Kind::Lock(lock), "checkReads") => lock.checked_reads(&words.commands()),
             (Kind::Lock(lock), "checkWrites") => lock.checked_writes(&words.commands()),
             (Kind::Lock(lock), "mayGuess") => {
                 return Ok(lock.may_guess(words.count()).to_string());
@@ -256,7 +256,7 @@ fn asked(reads: &Function) -> Vec<Command> {
     Words::of(&said.as_string().unwrap_or_default()).commands()
 }
 
-fn checked<T>(result: Result<T, Error>) -> Result<T, Thrown> {
+fn checked<T>(result: Result<T, Fault>) -> Result<T, Thrown> {
     result.map_err(|error| json::failure(&error))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::json;
 use crate::command::Reply;
-use crate::error::{BadResponse, Error, Reason};
+use crate::error::{BadResponse, Error, Fault, Reason};
 use crate::outside;
 use crate::redact;
 use crate::transport::Response;
@@ -48,7 +48,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The value, and the text of the error; that is empty if the error is not a text.
-    pub(super) fn take(&mut self) -> Result<(Option<Reply>, Option<String>), Error> {
+    pub(super) fn take(&mut self) -> Result<(Option<Reply>, Option<String>), Fault> {
         let values = self.values.take();
         let value = values.and_then(|values| {
             let are_replies = values.iter().chain([&self.error]).all(is_reply);
@@ -61,13 +61,13 @@ impl<'a> Answer<'a> {
     }
 
     /// Why the status alone says that nothing was executed.
-    pub(super) fn refusal(&self) -> Option<Error> {
+    pub(super) fn refusal(&self) -> Option<Fault> {
         let status = self.response.status;
         match status {
-            0 | 300..=399 => Some(Error::bad(BadResponse::Redirected { status })),
-            401 | 403 => Some(Error::unauthorized(self.said())),
-            404 | 405 => Some(Error::refused(self.said(), false).because(Some(Reason::NoBridge))),
-            413 | 415 => Some(Error::refused(self.said(), false)),
+            0 | 300..=399 => Some(Fault::bad(BadResponse::Redirected { status })),
+            401 | 403 => Some(Fault::unauthorized(self.said())),
+            404 | 405 => Some(Fault::refused(self.said(), false).because(Some(Reason::NoBridge))),
+            413 | 415 => Some(Fault::refused(self.said(), false)),
             // The bridge shed it before it reached Redis.
             429 => Some(self.unavailable(false)),
             _ => None,
@@ -80,7 +80,7 @@ impl<'a> Answer<'a> {
     }
 
     /// It is not the JSON of a bridge.
-    pub(super) fn malformed(&self) -> Error {
+    pub(super) fn malformed(&self) -> Fault {
         let (status, text) = (self.response.status, self.text.trim());
         if status >= 500 {
             self.unavailable(true)
@@ -88,29 +88,29 @@ impl<'a> Answer<'a> {
             || text.starts_with('{') && !text.ends_with('}')
             || text.starts_with('[') && !text.ends_with(']')
         {
-            Error::bad(BadResponse::Truncated)
+            Fault::bad(BadResponse::Truncated)
         } else if text.starts_with(['{', '[', '"']) {
-            Error::unexpected("not the JSON of a bridge")
+            Fault::unexpected("not the JSON of a bridge")
         } else {
-            Error::bad(BadResponse::NotJson { status })
+            Fault::bad(BadResponse::NotJson { status })
         }
     }
 
     /// `may_have_run` unless the bridge itself says that nothing was executed.
-    pub(super) fn unavailable(&self, may_have_run: bool) -> Error {
+    pub(super) fn unavailable(&self, may_have_run: bool) -> Fault {
         let message = self.said();
         // What Redis says to a bridge that has not logged in, and what edgelock-bridge makes of it.
         let wants_password = ["NOAUTH", "wants a password"]
             .into_iter()
             .any(|words| redact::contains(&message, words));
-        Error::Unavailable {
+        Fault::from(Error::Unavailable {
             lock: None,
             message,
             retry_after: retry_after(self.response),
             may_have_run: may_have_run && !self.nothing_was_executed,
             can_repeat: false,
             reason: wants_password.then_some(Reason::NoPassword),
-        }
+        })
     }
 
     /// What the bridge itself says: the status, and its error if it answers in JSON. A proxy's page

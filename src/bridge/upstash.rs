@@ -8,7 +8,7 @@
 use super::answer::{self, Answer};
 use super::{Access, json};
 use crate::command::Reply;
-use crate::error::{Error, Fault, Reason};
+use crate::error::{Fault, Reason};
 use crate::percent;
 use crate::redact;
 use crate::script::is_error_of_redis;
@@ -53,11 +53,11 @@ pub(super) fn subscription(url: &str, channel: &str) -> String {
     url
 }
 
-const NEITHER: Error = Error::unexpected("neither a result nor an error");
-const NO_PAIR: Error = Error::unexpected("not an answer for each of two commands");
+const NEITHER: &str = "neither a result nor an error";
+const NO_PAIR: &str = "not an answer for each of two commands";
 
 /// An answer is `{"result": …}` or `{"error": "…"}`.
-pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
+pub(super) fn decode(response: &Response) -> Result<Reply, Fault> {
     let mut answer = Answer::read(response, &["result"]);
     if let Some(refusal) = answer.refusal() {
         return Err(refusal);
@@ -78,7 +78,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
     match (said, result) {
         (Some(text), _) => error_of(text),
         (None, Some(reply)) if status < 300 => Ok(reply),
-        _ => Err(NEITHER),
+        _ => Err(Fault::unexpected(NEITHER)),
     }
 }
 
@@ -87,20 +87,20 @@ const PASSED_ON: &str = "Failed to execute Redis command: ";
 
 /// An error whose status blames the request: Redis's error, or the bridge's own about a request
 /// that it refused.
-fn error_of(text: String) -> Result<Reply, Error> {
+fn error_of(text: String) -> Result<Reply, Fault> {
     if redact::contains(&text, "authorization header") {
-        Err(Error::unauthorized(text))
+        Err(Fault::unauthorized(text))
     } else if text.starts_with("Invalid ") {
-        Err(Error::refused(text, false))
+        Err(Fault::refused(text, false))
     } else if redact::contains(&text, "body must be") {
-        Err(Error::refused(text, false).because(Some(Reason::PathIsCommand)))
+        Err(Fault::refused(text, false).because(Some(Reason::PathIsCommand)))
     } else {
         Ok(Reply::Error(text))
     }
 }
 
 /// As [`decode`], for a list of two. If it is not a list, it is the answer to both.
-pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
+pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Fault> {
     let is_list = response.body.trim_ascii_start().starts_with(b"[");
     if response.status != 200 || !is_list {
         return decode(response).map(|reply| [reply, Reply::Nil]);
@@ -110,21 +110,21 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Error> {
     let mut replies = objects.ok_or_else(|| answer.malformed())?.into_iter();
     let both = [of_pair(replies.next())?, of_pair(replies.next())?];
     match replies.next() {
-        Some(_) => Err(NO_PAIR),
+        Some(_) => Err(Fault::unexpected(NO_PAIR)),
         None => Ok(both),
     }
 }
 
 /// A result and an error, of which one is there.
-fn of_pair(pair: Option<Vec<Reply>>) -> Result<Reply, Error> {
+fn of_pair(pair: Option<Vec<Reply>>) -> Result<Reply, Fault> {
     let mut pair = pair.unwrap_or_default();
     let (Some(error), Some(result)) = (pair.pop(), pair.pop()) else {
-        return Err(NO_PAIR);
+        return Err(Fault::unexpected(NO_PAIR));
     };
     match (answer::text(&error), result) {
-        (_, Reply::Error(_)) => Err(NO_PAIR),
+        (_, Reply::Error(_)) => Err(Fault::unexpected(NO_PAIR)),
         (Some(error), _) => Ok(Reply::Error(error)),
-        (None, Reply::Nil) => Err(NEITHER),
+        (None, Reply::Nil) => Err(Fault::unexpected(NEITHER)),
         (None, result) => Ok(result),
     }
 }

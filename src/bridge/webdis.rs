@@ -7,7 +7,7 @@
 use super::Access;
 use super::answer::Answer;
 use crate::command::Reply;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::outside;
 use crate::percent;
 use crate::token::base64url;
@@ -58,11 +58,11 @@ pub(super) fn body(words: &[&str]) -> String {
 }
 
 /// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
-pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
+pub(super) fn decode(response: &Response) -> Result<Reply, Fault> {
     let mut answer = Answer::read(response, &["EVAL", "EVALSHA"]);
     match response.status {
-        403 => return Err(Error::unauthorized(FORBIDDEN.into())),
-        400 => return Err(Error::refused(answer.said(), false)),
+        403 => return Err(Fault::unauthorized(FORBIDDEN.into())),
+        400 => return Err(Fault::refused(answer.said(), false)),
         _ => {}
     }
     if let Some(refusal) = answer.refusal() {
@@ -79,7 +79,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Error> {
         }),
         Some(reply) => Ok(reply),
         // Its replies lose bytes that are not UTF-8. Ours have none.
-        None => Err(Error::unexpected("no reply to the command")),
+        None => Err(Fault::unexpected("no reply to the command")),
     }
 }
 
@@ -91,7 +91,7 @@ const FORBIDDEN: &str = "webdis forbids it (status 403): its acl has to enable E
 mod tests {
     use super::*;
 
-    fn decode(status: u16, body: &str) -> Result<Reply, Error> {
+    fn decode(status: u16, body: &str) -> Result<Reply, Fault> {
         super::decode(&Response::new(status, body))
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error};
+use super::{BadResponse, Error, Fault};
 
 impl Error {
     /// An error with this [code](Error::code) about this lock, for tests of code that handles
@@ -28,7 +28,7 @@ impl Error {
         let name = lock.to_owned();
         let example = || "an example".to_owned();
         let error = match code {
-            "invalid_argument" => Self::invalid(example()),
+            "invalid_argument" => Fault::invalid(example()).into(),
             "entropy_unavailable" => Self::EntropyUnavailable,
             "held" => Self::Held {
                 lock: name,
@@ -70,19 +70,19 @@ impl Error {
                 command: "GET".to_owned(),
                 message: example(),
             },
-            "unauthorized" => Self::unauthorized(example()),
+            "unauthorized" => Fault::unauthorized(example()).into(),
             "wrong_type" => Self::WrongType {
                 lock: name,
                 may_have_run: false,
             },
-            "refused" => Self::refused(example(), false),
-            "unavailable" => Self::unavailable(example(), false),
-            "timed_out" => Self::timed_out(SECOND),
-            "redirected" => Self::bad(BadResponse::Redirected { status: 302 }),
-            "not_json" => Self::bad(BadResponse::NotJson { status: 200 }),
-            "truncated" => Self::bad(BadResponse::Truncated),
-            "too_large" => Self::bad(BadResponse::TooLarge),
-            "unexpected_reply" => Self::unexpected("an example"),
+            "refused" => Fault::refused(example(), false).into(),
+            "unavailable" => Fault::unavailable(example(), false).into(),
+            "timed_out" => Fault::timed_out(SECOND).into(),
+            "redirected" => Fault::bad(BadResponse::Redirected { status: 302 }).into(),
+            "not_json" => Fault::bad(BadResponse::NotJson { status: 200 }).into(),
+            "truncated" => Fault::bad(BadResponse::Truncated).into(),
+            "too_large" => Fault::bad(BadResponse::TooLarge).into(),
+            "unexpected_reply" => Fault::unexpected("an example").into(),
             _ => return None,
         };
         Some(error.of_lock(Some(lock)))

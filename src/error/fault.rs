@@ -6,8 +6,8 @@ use super::Error;
 
 /// An [`Error`] in one word, so that what seldom happens takes no room on the way. Whoever tells it
 /// to the caller takes the error out.
-#[derive(Debug)]
-pub(crate) struct Fault(Box<Error>);
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault(Box<Error>);
 
 impl Fault {
     /// As [`Error::of_lock`].
@@ -20,43 +20,43 @@ impl Fault {
     /// told more than once, and to copy every other one would be three times the code.
     pub(crate) fn again(&self) -> Option<Self> {
         let mut again = match &*self.0 {
-            Error::InvalidArgument { message, .. } => Error::invalid(message.clone()),
-            Error::TimedOut { after, .. } => Error::timed_out(*after),
-            Error::BadResponse { kind, source, .. } => Error::BadResponse {
+            Error::InvalidArgument { message, .. } => Self::invalid(message.clone()),
+            Error::TimedOut { after, .. } => Self::timed_out(*after),
+            Error::BadResponse { kind, source, .. } => Self::from(Error::BadResponse {
                 lock: None,
                 kind: *kind,
                 source: source.clone(),
                 can_repeat: false,
-            },
-            Error::WrongType { may_have_run, .. } => Error::WrongType {
+            }),
+            Error::WrongType { may_have_run, .. } => Self::from(Error::WrongType {
                 lock: String::new(),
                 may_have_run: *may_have_run,
-            },
+            }),
             Error::Refused {
                 message,
                 may_have_run,
                 ..
-            } => Error::refused(message.clone(), *may_have_run),
+            } => Self::refused(message.clone(), *may_have_run),
             Error::Unavailable {
                 message,
                 retry_after,
                 may_have_run,
                 ..
-            } => Error::Unavailable {
+            } => Self::from(Error::Unavailable {
                 lock: None,
                 message: message.clone(),
                 retry_after: *retry_after,
                 may_have_run: *may_have_run,
                 can_repeat: false,
                 reason: None,
-            },
+            }),
             _ => return None,
         }
         .because(self.why());
         // Of these, only one whose call can be made again is retryable.
         again.of_call_that(self.is_retryable());
         again.set_lock(self.lock());
-        Some(again.into())
+        Some(again)
     }
 
     /// What to report if this one is of the last request, and `lost` of one before it. A refusal

@@ -9,81 +9,63 @@ use crate::transport::TransportError;
 /// When to come back to a lock that has no end.
 pub(crate) const UNENDING: Duration = Duration::from_secs(60);
 
+/// Where something is checked, one of these is called: its code is there once.
 impl Fault {
-    /// As [`Error::invalid`].
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         invalid(message.into())
     }
-}
-
-/// Once, and not wherever something is checked.
-#[inline(never)]
-fn invalid(message: String) -> Fault {
-    Error::invalid(message).into()
-}
-
-impl Error {
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        let (lock, message) = (None, message.into());
-        Self::InvalidArgument { lock, message }
-    }
 
     #[inline(never)]
-    pub(crate) const fn bad(kind: BadResponse) -> Self {
-        Self::BadResponse {
-            lock: None,
-            kind,
-            source: None,
-            can_repeat: false,
-        }
+    pub(crate) fn bad(kind: BadResponse) -> Self {
+        Error::bad(kind).into()
     }
 
-    pub(crate) const fn unexpected(what: &'static str) -> Self {
+    pub(crate) fn unexpected(what: &'static str) -> Self {
         Self::bad(BadResponse::UnexpectedReply(what))
     }
 
-    pub(crate) const fn timed_out(after: Duration) -> Self {
-        Self::TimedOut {
+    pub(crate) fn timed_out(after: Duration) -> Self {
+        Self::from(Error::TimedOut {
             lock: None,
             after,
             can_repeat: false,
-        }
+        })
     }
 
     #[inline(never)]
-    pub(crate) const fn unauthorized(message: String) -> Self {
-        Self::Unauthorized {
+    pub(crate) fn unauthorized(message: String) -> Self {
+        Self::from(Error::Unauthorized {
             lock: None,
             message,
             reason: None,
-        }
+        })
     }
 
     #[inline(never)]
-    pub(crate) const fn refused(message: String, may_have_run: bool) -> Self {
-        Self::Refused {
+    pub(crate) fn refused(message: String, may_have_run: bool) -> Self {
+        Self::from(Error::Refused {
             lock: None,
             message,
             may_have_run,
             reason: None,
-        }
+        })
     }
 
     #[inline(never)]
-    pub(crate) const fn unavailable(message: String, may_have_run: bool) -> Self {
-        Self::Unavailable {
+    pub(crate) fn unavailable(message: String, may_have_run: bool) -> Self {
+        Self::from(Error::Unavailable {
             lock: None,
             message,
             retry_after: None,
             may_have_run,
             can_repeat: false,
             reason: None,
-        }
+        })
     }
 
     /// What one request found. The call knows the lock.
     pub(crate) fn held(remaining: Option<Duration>, label: Option<String>) -> Self {
-        Self::Held {
+        Self::from(Error::Held {
             lock: String::new(),
             remaining,
             ahead: 0,
@@ -91,12 +73,29 @@ impl Error {
             label,
             retry_after: remaining.unwrap_or(UNENDING),
             requests: 1,
-        }
+        })
     }
 
     /// The call was given up, since nobody waits for it.
     pub(crate) fn gone(may_have_run: bool) -> Self {
         Self::unavailable("the caller is gone".to_owned(), may_have_run)
+    }
+}
+
+#[inline(never)]
+fn invalid(message: String) -> Fault {
+    let lock = None;
+    Error::InvalidArgument { lock, message }.into()
+}
+
+impl Error {
+    pub(crate) const fn bad(kind: BadResponse) -> Self {
+        Self::BadResponse {
+            lock: None,
+            kind,
+            source: None,
+            can_repeat: false,
+        }
     }
 
     #[cfg(not(all(target_family = "wasm", feature = "host-json")))]

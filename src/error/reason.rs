@@ -1,6 +1,6 @@
 //! What is known of a refusal besides its code.
 
-use super::Error;
+use super::{Error, Fault};
 
 /// Set where the error is made: in `script/refusal.rs`, which knows Redis, or in `bridge`, which
 /// knows HTTP. Advice follows it, so that nobody takes messages apart. It is not public: it may
@@ -56,12 +56,14 @@ impl Error {
     pub fn reason(&self) -> Option<&'static str> {
         self.why().map(Reason::name)
     }
+}
 
+impl Fault {
     /// The same error, of which more is known.
     pub(crate) fn because(mut self, why: Option<Reason>) -> Self {
-        if let Self::Unauthorized { reason, .. }
-        | Self::Refused { reason, .. }
-        | Self::Unavailable { reason, .. } = &mut self
+        if let Error::Unauthorized { reason, .. }
+        | Error::Refused { reason, .. }
+        | Error::Unavailable { reason, .. } = &mut *self
         {
             *reason = why;
         }

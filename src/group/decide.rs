@@ -135,5 +135,5 @@ fn decide_all<S: Section>(
 }
 
 fn panicked() -> Error {
-    Error::unavailable("the decision of this item panicked".into(), false)
+    Fault::unavailable("the decision of this item panicked".into(), false).into()
 }

@@ -2,7 +2,7 @@
 
 use super::reads::failed;
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::resp::is_left_out;
 
 /// The decisions, up to the item with which the writes became too many for a request.
@@ -37,7 +37,7 @@ impl<A> Decided<A> {
         mut replies: Vec<Reply>,
     ) -> Vec<Result<A, Error>> {
         if replies.len() < self.writes.len() {
-            let missing = Error::unexpected("a reply to each write is missing");
+            let missing = Fault::unexpected("a reply to each write is missing");
             return answers.iter().map(|_| Err(missing.clone())).collect();
         }
         // These were executed, and nobody asks for their replies.
@@ -53,7 +53,7 @@ impl<A> Decided<A> {
             let what = format!("{command}, written for all items of the turn, failed: {message}");
             return answers
                 .iter()
-                .map(|_| Err(Error::unavailable(what.clone(), true)))
+                .map(|_| Err(Fault::unavailable(what.clone(), true).into()))
                 .collect();
         }
         let own = |place: usize| {

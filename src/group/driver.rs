@@ -7,7 +7,7 @@ use super::gather::{Bound, Left};
 use super::lines::{Callers, Lines};
 use super::slot::Slot;
 use crate::acquisition::Acquisition;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::runtime::Runtime;
 use crate::token::Token;
 
@@ -172,5 +172,5 @@ pub(super) fn leave_behind<A>(left: Left<Arc<Slot<A>>>) {
 
 fn gone(may_have_run: bool) -> Error {
     let what = "the caller that drove this turn of the group vanished";
-    Error::unavailable(what.into(), may_have_run)
+    Fault::unavailable(what.into(), may_have_run).into()
 }

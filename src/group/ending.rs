@@ -2,7 +2,7 @@
 
 use super::driver::Driver;
 use super::reads::Pending;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::lock::Lock;
 use crate::runtime::{Instant, Runtime};
@@ -32,11 +32,11 @@ pub(super) fn undecided(error: &Error) -> Error {
     }
     let message = error.clone().of_lock(None).to_string();
     let told = if error.is_passing() {
-        Error::unavailable(message, false)
+        Fault::unavailable(message, false)
     } else {
-        Error::refused(message, false)
+        Fault::refused(message, false)
     };
-    told.of_lock(error.lock())
+    told.of_lock(error.lock()).into()
 }
 
 pub(super) fn observe<T: Transport, R: Runtime>(

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::locked::locked;
 use crate::resp;
 
@@ -155,7 +155,7 @@ impl Reads {
     pub(super) fn replies(&self, item: usize, replies: &[Reply]) -> Result<Vec<Reply>, Error> {
         let found = self.places[item].iter().map(|place| replies.get(*place));
         let found: Option<Vec<Reply>> = found.map(|reply| reply.cloned()).collect();
-        let found = found.ok_or(Error::unexpected("a reply to each read is missing"))?;
+        let found = found.ok_or_else(|| Fault::unexpected("a reply to each read is missing"))?;
         let commands = self.places[item].iter().map(|place| &self.commands[*place]);
         failed(commands, &found).map_or(Ok(found), Err)
     }

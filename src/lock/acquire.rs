@@ -7,7 +7,7 @@ use super::Lock;
 use crate::acquisition::Acquisition;
 use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_kind};
 use crate::runtime::Runtime;
@@ -28,7 +28,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request, and gives the lock up in the background.
     pub async fn try_acquire(&self) -> Result<Lease<T, R>, Error> {
-        self.acquire_within(None, &[]).await.map(|(lease, _)| lease)
+        Ok(self.acquire_within(None, &[]).await?.0)
     }
 
     /// As [`Lock::try_acquire`], and reads in the same request. The reads run in either case. If
@@ -91,9 +91,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// As [`Lock::try_acquire`]. The waiter also leaves the queue in the background: the request
     /// for that goes to [`Runtime::spawn`] when the future is dropped.
     pub async fn acquire(&self) -> Result<Lease<T, R>, Error> {
-        self.acquire_within(Some(self.wait), &[])
-            .await
-            .map(|(lease, _)| lease)
+        Ok(self.acquire_within(Some(self.wait), &[]).await?.0)
     }
 
     /// As [`Lock::acquire`], and reads what the critical section needs in the same request, under
@@ -110,7 +108,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        self.acquire_within(Some(self.wait), reads).await
+        Ok(self.acquire_within(Some(self.wait), reads).await?)
     }
 
     /// As [`Lock::acquire_and_read`], for work that changes while it waits, and that another caller
@@ -157,7 +155,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command>,
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+    ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let acquire = self.acquiring_as(acquisition, true)?;
         let granted = drive_reading(&self.host, acquire, reads).await?;
         Ok(self.granted(granted))
@@ -211,24 +209,28 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
-        self.check()?;
+        Ok(self.reads_checked(reads)?)
+    }
+
+    pub(crate) fn reads_checked(&self, reads: &[Command]) -> Result<(), Fault> {
+        self.settings.check()?;
         let checked =
             script::check_reads(reads).and_then(|()| check_kind(&self.settings.kind, reads));
-        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
+        checked.map_err(|fault| fault.of_lock(Some(self.key())))
     }
 
     /// The same of what a lease of it would have to run.
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Error> {
+    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
         let checked = script::check_writes(writes, &self.settings.name);
-        Ok(checked.map_err(|fault| fault.of_lock(Some(self.key())))?)
+        checked.map_err(|fault| fault.of_lock(Some(self.key())))
     }
 
     async fn acquire_within(
         &self,
         wait: Option<Duration>,
         reads: &[Command],
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
+    ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let asking = pin!(drive(&self.host, self.acquiring(wait, reads)?));
         Ok(self.granted(self.unless_gone(asking).await?))
     }
@@ -242,14 +244,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         wait: Option<Duration>,
         reads: &[Command],
-    ) -> Result<Acquire, Error> {
-        self.check_reads(reads)?;
+    ) -> Result<Acquire, Fault> {
+        self.reads_checked(reads)?;
         let options = self.options_of(wait);
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
-    pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Error> {
-        self.check_reads(reads)?;
+    pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Fault> {
+        self.reads_checked(reads)?;
         let options = AcquireOptions {
             reads_in_any_case: true,
             ..self.options_of(None)
@@ -262,8 +264,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         &self,
         acquisition: &Acquisition,
         tells_each: bool,
-    ) -> Result<Acquire, Error> {
-        self.check()?;
+    ) -> Result<Acquire, Fault> {
+        self.settings.check()?;
         let options = AcquireOptions {
             tells_each,
             ..self.options_of(Some(self.wait))
@@ -295,7 +297,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    pub(crate) fn new_claim(&self) -> Result<Claim, Error> {
+    pub(crate) fn new_claim(&self) -> Result<Claim, Fault> {
         let (session, token) = Session::with_token(self.runtime())?;
         self.claim(token, session)
     }

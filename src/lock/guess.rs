@@ -2,7 +2,7 @@
 
 use super::{Lock, Settings};
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::operation::{Claim, RunGuess, RunOrLock};
 use crate::runtime::Runtime;
 use crate::script::{Call, Guess};
@@ -33,7 +33,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// # Cancel safety
     /// Dropping the future gives the lock up in the background. Whether the writes ran is unknown.
-    pub(crate) async fn guess(&self, claim: Claim, guess: &Guess<'_>) -> Result<RunOrLock, Error> {
+    pub(crate) async fn guess(&self, claim: Claim, guess: &Guess<'_>) -> Result<RunOrLock, Fault> {
         match self.guessing(claim, guess) {
             Some(guess) => drive(&self.host, guess).await,
             None => Ok(RunOrLock::Held(0)),

@@ -32,7 +32,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        self.settings.checked.of(Some(self.key()))
+        Ok(self.settings.check()?)
     }
 
     /// Applies `set`. The lock's calls fail with the first error.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::checked::Checked;
+use crate::error::Fault;
 use crate::kind::Kind;
 use crate::name::Name;
 use crate::replicas::Replicas;
@@ -38,6 +39,11 @@ impl Settings {
             label: String::new(),
             checked,
         }
+    }
+
+    /// What is invalid, if anything is.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        self.checked.of(Some(self.name.shown()))
     }
 
     pub(crate) fn lasts(&self) -> Duration {

@@ -2,7 +2,7 @@
 
 use super::Once;
 use crate::drive::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::operation::Ask;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
@@ -26,7 +26,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         Ok(forgotten.outcome?.done()?)
     }
 
-    pub(crate) fn forgetting(&self) -> Result<Ask, Error> {
+    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
         self.lock.forgetting()
     }
 }

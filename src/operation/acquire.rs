@@ -29,7 +29,7 @@ use super::backoff::Backoff;
 use super::schedule::Schedule;
 use super::{Claim, Cx, Id, Input, Operation};
 use crate::command::{Command, Reply};
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::runtime::Instant;
 use crate::script::{Call, Waiter, shape};
 use place::Place;
@@ -167,7 +167,7 @@ impl Acquire {
     }
 
     /// Gives back what was asked for, unless the outcome is a lock.
-    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Error>> {
+    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Fault>> {
         Some(match self.next(cx, input)? {
             Attempted::Granted(grant) => Ok(Taken::Lock(self.granted(cx, grant))),
             Attempted::Kept(result) => {
@@ -177,18 +177,18 @@ impl Acquire {
             Attempted::Held(found) => {
                 let held = self.held(cx.now, found.contended, None);
                 self.give_up(cx);
-                Err(held.into())
+                Err(held)
             }
             Attempted::Failed(fault) => {
                 self.give_up(cx);
-                Err(fault.into())
+                Err(fault)
             }
         })
     }
 }
 
 impl Operation for Acquire {
-    type Outcome = Result<Granted, Error>;
+    type Outcome = Result<Granted, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let taken = self.take(cx, input)?;
@@ -204,7 +204,7 @@ impl Operation for Acquire {
 pub(crate) struct AcquireOnce(pub(crate) Acquire);
 
 impl Operation for AcquireOnce {
-    type Outcome = Result<Taken<Granted>, Error>;
+    type Outcome = Result<Taken<Granted>, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         self.0.take(cx, input)
@@ -225,7 +225,7 @@ impl TryAcquire {
 }
 
 impl Operation for TryAcquire {
-    type Outcome = Result<Result<Granted, Vec<Reply>>, Error>;
+    type Outcome = Result<Result<Granted, Vec<Reply>>, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let Self(acquire) = self;
@@ -235,10 +235,10 @@ impl Operation for TryAcquire {
                 Ok(Err(found.contended.replies))
             }
             Attempted::Granted(grant) => Ok(Ok(acquire.granted(cx, grant))),
-            Attempted::Kept(_) => Err(shape().into()),
+            Attempted::Kept(_) => Err(shape()),
             Attempted::Failed(fault) => {
                 acquire.give_up(cx);
-                Err(fault.into())
+                Err(fault)
             }
         })
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::query::{Completed, Query};
 use super::slot::Slot;
 use super::{Cx, Id, Input, Operation, TimeLimit};
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call};
@@ -112,8 +112,8 @@ impl Ask {
 
     /// All have answered, and there is nothing that a majority says.
     fn undecided(&self) -> Fault {
-        let undecided = Error::unexpected("no majority of the bridges agrees");
-        undecided.of_lock(self.query.call.lock()).into()
+        let undecided = Fault::unexpected("no majority of the bridges agrees");
+        undecided.of_lock(self.query.call.lock())
     }
 
     /// In the background: a request that is broken off may be executed nevertheless.

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use super::{Ask, Cx, Id, Input, Operation, PacedCall};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call, shape};
@@ -66,7 +66,7 @@ impl Settle {
         self.call.give_up(cx, Call::leave(name, token));
     }
 
-    fn settled(&mut self, cx: &mut Cx<'_>, settled: Answer) -> Option<Result<bool, Error>> {
+    fn settled(&mut self, cx: &mut Cx<'_>, settled: Answer) -> Option<Result<bool, Fault>> {
         match settled {
             Answer::Wait(_) if self.early == MOST_EARLY => Some(Err(out_of_timers())),
             Answer::Wait(left) => {
@@ -82,13 +82,13 @@ impl Settle {
                 None
             }
             // It is the last, or another came after it.
-            answer => Some(answer.done().map_err(Error::from)),
+            answer => Some(answer.done()),
         }
     }
 }
 
 impl Operation for Settle {
-    type Outcome = Result<bool, Error>;
+    type Outcome = Result<bool, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         match (&mut self.phase, input) {
@@ -100,12 +100,12 @@ impl Operation for Settle {
                         self.wait(cx, self.time);
                         None
                     }
-                    Ok(_) => Some(Err(shape().into())),
+                    Ok(_) => Some(Err(shape())),
                     Err(error) => {
                         if arrived.earlier_may_run || error.is_outcome_unknown() {
                             self.leave(cx);
                         }
-                        Some(Err(error.into()))
+                        Some(Err(error))
                     }
                 }
             }
@@ -116,7 +116,7 @@ impl Operation for Settle {
             (Phase::Waiting(_), _) => None,
             (Phase::Settling(ask), input) => match ask.on(cx, input)?.outcome {
                 Ok(settled) => self.settled(cx, settled),
-                Err(error) => Some(Err(error.into())),
+                Err(error) => Some(Err(error)),
             },
         }
     }
@@ -128,7 +128,7 @@ impl Operation for Settle {
     }
 }
 
-fn out_of_timers() -> Error {
+fn out_of_timers() -> Fault {
     let what = "the timers of this host end too early to wait by";
-    Error::unavailable(what.into(), false)
+    Fault::unavailable(what.into(), false)
 }

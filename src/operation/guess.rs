@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit};
+use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit, Why};
 use crate::command::Reply;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::script::{Answer, Call, Guess, shape};
 
 /// What it comes to.
@@ -49,15 +49,15 @@ impl RunGuess {
     ///
     /// # Errors
     /// Then the outcome is unknown.
-    fn check_time(&self, asked: u32, redis_us: u64) -> Result<(), Error> {
+    fn check_time(&self, asked: u32, redis_us: u64) -> Result<(), Fault> {
         if asked < 2 || redis_us < self.until_us {
             return Ok(());
         }
         let what = "the request was repeated so late that Redis may have forgotten whether it ran";
-        Err(Error::unavailable(what.into(), true).of_lock(Some(self.claim.shown())))
+        Err(Fault::unavailable(what.into(), true).of_lock(Some(self.claim.shown())))
     }
 
-    fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Error> {
+    fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Fault> {
         let (fence, found) = match asked.outcome? {
             Answer::Ran { fence, replies } => {
                 let replies = self.claim.quoted(replies);
@@ -74,12 +74,12 @@ impl RunGuess {
             Answer::NotDone => return Ok(RunOrLock::Held(asked.requests)),
             // A fence may be ahead of Redis's time, so it tells nothing of that.
             Answer::Granted { fence, replies } => (fence, replies),
-            _ => return Err(shape().into()),
+            _ => return Err(shape()),
         };
         let deadline = super::deadline(asked.asked_at, self.claim.ttl());
         if deadline <= cx.now {
             let lock = self.claim.shown().to_owned();
-            return Err(Error::Expired { lock });
+            return Err(Why::Expired.about(lock));
         }
         let grant = Grant {
             deadline,
@@ -96,7 +96,7 @@ impl RunGuess {
 }
 
 impl Operation for RunGuess {
-    type Outcome = Result<RunOrLock, Error>;
+    type Outcome = Result<RunOrLock, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.ask.on(cx, input)?;

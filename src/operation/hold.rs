@@ -67,7 +67,7 @@ impl Hold {
     }
 
     /// As [`Hold::leave`], while others may have calls of it under way.
-    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Error> {
+    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Fault> {
         self.check_own(host, now)?;
         let handed = self.state().hand_over();
         handed.map_err(|why| self.error(why))?;
@@ -103,15 +103,15 @@ impl Hold {
     }
 
     /// Until what is returned is dropped, it is kept.
-    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Error> {
+    pub(crate) fn begin_keeping(&self) -> Result<Keeping<'_>, Fault> {
         self.start_keeping()?;
         Ok(Keeping(self))
     }
 
     /// It is kept, until [`Hold::quit_keeping`].
-    pub(crate) fn start_keeping(&self) -> Result<(), Error> {
+    pub(crate) fn start_keeping(&self) -> Result<(), Fault> {
         let begun = self.state().begin_keeping();
-        begun.map_err(|why| self.error(why).into())
+        begun.map_err(|why| self.error(why))
     }
 
     pub(crate) fn quit_keeping(&self) {
@@ -147,7 +147,7 @@ impl Hold {
 
     /// What renewals give it, as far as that is known.
     pub(super) fn ttl(&self) -> Duration {
-        self.terms.ttl().unwrap_or(self.claim.ttl())
+        self.terms.ttl().unwrap_or_else(|| self.claim.ttl())
     }
 
     /// Why it is not known what became of the last write, if it is not.

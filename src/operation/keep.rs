@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::hold::{Hold, Standing, Why};
 use super::write::Write;
 use super::{Cx, Id, Input, Operation, surely};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 
@@ -47,7 +47,7 @@ impl BeginKeeping {
         }
     }
 
-    fn begun(&self, cx: &Cx<'_>, since: Instant) -> Result<Instant, Error> {
+    fn begun(&self, cx: &Cx<'_>, since: Instant) -> Result<Instant, Fault> {
         // Also checked after a renewal, whose answer may have taken too long.
         self.hold.check_held(cx)?;
         let usual = || LONGEST_HOLD.max(self.hold.ttl());
@@ -56,7 +56,7 @@ impl BeginKeeping {
 }
 
 impl Operation for BeginKeeping {
-    type Outcome = Result<Instant, Error>;
+    type Outcome = Result<Instant, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         if let Input::Started = input {
@@ -169,7 +169,7 @@ impl Keep {
         }
     }
 
-    fn renewed(&mut self, cx: &mut Cx<'_>, renewed: Result<(), Error>) -> Option<Why> {
+    fn renewed(&mut self, cx: &mut Cx<'_>, renewed: Result<(), Fault>) -> Option<Why> {
         if let Some(timer) = self.timer.take() {
             cx.stop(timer);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ask::HearOut;
 use super::{Ask, Cx, TimeLimit};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::name::Name;
 use crate::runtime::Surroundings;
 use crate::script::Call;
@@ -27,7 +27,7 @@ impl PacedCall {
         topology: &Arc<Topology>,
         name: &Name,
         host: &dyn Surroundings,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Fault> {
         let (session, token) = Session::with_token(host)?;
         Ok(Self {
             topology: topology.clone(),

@@ -43,17 +43,17 @@ pub(crate) struct Completed {
 }
 
 /// What it means for the script that no response came within `timeout`.
-pub(super) fn unanswered(error: TransportError, timeout: Nanos) -> Error {
+pub(super) fn unanswered(error: TransportError, timeout: Nanos) -> Fault {
     match error {
-        TransportError::NotSent(message) => Error::unavailable(message, false),
-        TransportError::NoResponse(message) => Error::unavailable(message, true),
-        TransportError::TimedOut => Error::timed_out(timeout.duration()),
-        TransportError::TooLarge => Error::bad(BadResponse::TooLarge),
-        why @ TransportError::Interrupted(_) => Error::BadResponse {
+        TransportError::NotSent(message) => Fault::unavailable(message, false),
+        TransportError::NoResponse(message) => Fault::unavailable(message, true),
+        TransportError::TimedOut => Fault::timed_out(timeout.duration()),
+        TransportError::TooLarge => Fault::bad(BadResponse::TooLarge),
+        why @ TransportError::Interrupted(_) => Fault::from(Error::BadResponse {
             lock: None,
             kind: BadResponse::Truncated,
             source: Some(why),
             can_repeat: false,
-        },
+        }),
     }
 }

@@ -169,10 +169,10 @@ impl Slot {
                     self.post(query, cx, asked.nonce, false, left);
                     return None;
                 }
-                Err(out_of_time().into())
+                Err(out_of_time())
             }
             Ok((reply, waited)) => self.judge(query, cx.now, [&reply, &waited], &asked.nonce),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         match judged {
             Ok(Some(answer)) => Some(self.completed(query, Ok(answer))),
@@ -182,7 +182,7 @@ impl Slot {
     }
 
     /// The script's reply, and the reply to the wait for replicas behind it.
-    fn read(&self, query: &Query, response: &Response) -> Result<(Reply, Reply), Error> {
+    fn read(&self, query: &Query, response: &Response) -> Result<(Reply, Reply), Fault> {
         self.endpoint.hear(response);
         if query.call.replicas().is_none() {
             return Ok((self.endpoint.bridge.decode(response)?, Reply::Nil));
@@ -290,7 +290,7 @@ impl Slot {
 }
 
 /// Nothing was executed: Redis did not know the script.
-fn out_of_time() -> Error {
+fn out_of_time() -> Fault {
     let what = "Redis did not know the script, and its text could not be sent in time";
-    Error::unavailable(what.into(), false)
+    Fault::unavailable(what.into(), false)
 }

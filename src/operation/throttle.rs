@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Ask, Cx, Input, Operation, PacedCall};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::script::{Answer, Call, shape};
 
 /// Comes to for how long no other call passes, or `None` if this one did.
@@ -25,7 +25,7 @@ impl Pass {
 }
 
 impl Operation for Pass {
-    type Outcome = Result<Option<Duration>, Error>;
+    type Outcome = Result<Option<Duration>, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.ask.on(cx, input)?;
@@ -42,7 +42,7 @@ impl Operation for Pass {
             Answer::Wait(left) => Ok(Some(left)),
             _ => Err(shape()),
         });
-        Some(passed.map_err(Error::from))
+        Some(passed)
     }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {

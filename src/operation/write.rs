@@ -174,7 +174,7 @@ impl Write {
         self.told = self.once.or_else(|| hold.known_ttl());
         self.renewal = hold.number_renewal();
         let (subject, is_told) = (hold.claim.subject(), self.told.is_some());
-        let ttl = self.told.unwrap_or(hold.claim.ttl());
+        let ttl = self.told.unwrap_or_else(|| hold.claim.ttl());
         let write = script::Write {
             session: &hold.claim.session,
             number,
@@ -185,7 +185,7 @@ impl Write {
             return Ok(Call::renew(subject, ttl, is_told, &write, self.renewal));
         }
         let call = Call::downgrade(subject, ttl, is_told, &write);
-        Ok(call.ok_or_else(|| hold.no_writer())?)
+        call.ok_or_else(|| hold.no_writer())
     }
 
     /// The hold goes on.
@@ -243,7 +243,7 @@ impl Write {
 }
 
 impl Operation for Write {
-    type Outcome = Result<Vec<Reply>, Error>;
+    type Outcome = Result<Vec<Reply>, Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         if let Input::Started = input {
@@ -251,13 +251,13 @@ impl Operation for Write {
                 Ok(ask) => self.ask = Some(ask),
                 Err(fault) => {
                     let lock = self.hold.claim.shown();
-                    return Some(Err(fault.of_lock(Some(lock)).into()));
+                    return Some(Err(fault.of_lock(Some(lock))));
                 }
             }
         }
         let completed = self.ask.as_mut()?.on(cx, input)?;
         self.ask = None;
-        Some(self.answered(cx, completed).map_err(Error::from))
+        Some(self.answered(cx, completed))
     }
 
     /// Nobody learns the outcome of what was sent.

@@ -7,7 +7,7 @@ use super::inspection::Inspection;
 use super::paced::LONGEST_DEBOUNCE;
 use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::label;
 
 /// What a script replied.
@@ -110,18 +110,18 @@ impl Answer {
             // A repeat of a request that found it held is a straggler.
             (Turn, -1, []) | (Turn | Renew | Act | Pace, 0, []) => Self::NotDone,
             (Renew, 1, [renewed]) => Self::Renewed(renewed_of(text(renewed)?)?),
-            (Renew | Act, -1, []) => return Err(Error::refused(REPLACED.into(), true).into()),
+            (Renew | Act, -1, []) => return Err(Fault::refused(REPLACED.into(), true)),
             (Act | Pace, 1, []) => Self::Done(Vec::new()),
             (Act, 1, [replies]) => Self::Done(results(replies)?),
             // Somebody holds the lock who must not be disturbed.
-            (Act, 2, [left, label]) => return Err(held(left, label)?.into()),
+            (Act, 2, [left, label]) => return held(left, label),
             (Inspect, 1, [found]) => Self::Inspected(Inspection::of(&results(found)?)?.into()),
             (Pace, 0 | 2, [left]) => Self::Wait(millis_of(left)?),
             (Pace, 1, [wait]) => match millis_of(wait)? {
                 wait if wait <= LONGEST_DEBOUNCE => Self::Wait(wait),
                 _ => return Err(shape()),
             },
-            (Pace, -1, []) => return Err(Error::refused(FORGOTTEN.into(), true).into()),
+            (Pace, -1, []) => return Err(Fault::refused(FORGOTTEN.into(), true)),
             _ => return Err(shape()),
         })
     }
@@ -172,9 +172,9 @@ fn contended(held: &[Reply]) -> Result<Contended, Fault> {
     })
 }
 
-fn held(left: &Reply, label: &Reply) -> Result<Error, Fault> {
+fn held(left: &Reply, label: &Reply) -> Result<Answer, Fault> {
     let left = time_left(left)?;
-    Ok(Error::held(left, label::read(text(label)?)))
+    Err(Fault::held(left, label::read(text(label)?)))
 }
 
 /// The text that is kept.

@@ -1,7 +1,7 @@
 //! What an error text of Redis means: its code, and whether anything was executed.
 
 use crate::command::Reply;
-use crate::error::{BadResponse, Error, Reason};
+use crate::error::{BadResponse, Error, Fault, Reason};
 use crate::redact;
 
 /// With which Redis begins what it says of a script that it did not execute, or that it broke off.
@@ -54,9 +54,9 @@ const RAISED: &str = "ERR Error running script";
 const TOO_LARGE: &str = "TOOLARGE ";
 
 /// An error of Redis, told by its code.
-pub(super) fn refusal(text: String) -> Error {
+pub(super) fn refusal(text: String) -> Fault {
     if text.starts_with(TOO_LARGE) {
-        return Error::bad(BadResponse::TooLarge);
+        return Fault::bad(BadResponse::TooLarge);
     }
     let code = code(&text);
     let is_first = !text.starts_with(RAISED) && BEFORE_THE_FIRST_WRITE.contains(&code);
@@ -65,13 +65,13 @@ pub(super) fn refusal(text: String) -> Error {
     let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
     let reason = reason(code, &text);
     let error = match code {
-        "WRONGTYPE" => Error::WrongType {
+        "WRONGTYPE" => Fault::from(Error::WrongType {
             lock: String::new(),
             may_have_run,
-        },
-        "NOAUTH" | "WRONGPASS" | "NOPERM" => Error::unauthorized(text),
-        _ if PASSING.contains(&code) => Error::unavailable(text, may_have_run),
-        _ => Error::refused(text, may_have_run),
+        }),
+        "NOAUTH" | "WRONGPASS" | "NOPERM" => Fault::unauthorized(text),
+        _ if PASSING.contains(&code) => Fault::unavailable(text, may_have_run),
+        _ => Fault::refused(text, may_have_run),
     };
     error.because(reason)
 }

@@ -11,7 +11,7 @@ use crate::resp;
 const UNKNOWN_VERSION: i64 = -4;
 
 pub(crate) fn shape() -> Fault {
-    Error::unexpected("not the reply of this script").into()
+    Fault::unexpected("not the reply of this script")
 }
 
 /// What says that the lock is the caller's, or was until now.
@@ -21,18 +21,18 @@ pub(crate) const YES: i64 = 1;
 /// whatever it says.
 pub(crate) fn verdict<'r>(reply: &'r Reply, nonce: &str) -> Result<(i64, &'r [Reply]), Fault> {
     if let Reply::Error(text) = reply {
-        return Err(refusal(text.clone()).into());
+        return Err(refusal(text.clone()));
     }
     let Some([verdict, echo, rest @ ..]) = reply.as_array() else {
         return Err(shape());
     };
     let verdict = verdict.as_i64().ok_or_else(shape)?;
     if echo.as_str() != Some(nonce) {
-        return Err(Error::unexpected("the reply to another request").into());
+        return Err(Fault::unexpected("the reply to another request"));
     }
     if verdict == UNKNOWN_VERSION {
         let what = "the lock is stored in the form of another version of edgelock";
-        return Err(Error::refused(what.into(), false).into());
+        return Err(Fault::refused(what.into(), false));
     }
     Ok((verdict, rest))
 }
@@ -51,7 +51,7 @@ pub(super) fn results_in(text: &str) -> Result<Vec<Reply>, Fault> {
     let replies = resp::parse(text).ok_or_else(shape)?;
     for (index, reply) in replies.iter().enumerate() {
         if resp::is_left_out(reply) {
-            return Err(Error::bad(BadResponse::TooLarge).into());
+            return Err(Fault::bad(BadResponse::TooLarge));
         }
         if let Reply::Error(message) = reply {
             // The call knows the names.

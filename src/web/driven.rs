@@ -19,6 +19,7 @@ pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
 pub use super::writes::Writes;
 pub use crate::bridge::quote_into;
+pub use crate::error::Fault;
 
 /// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
 pub fn values(text: &str) -> Vec<Reply> {

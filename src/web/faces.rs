@@ -9,7 +9,7 @@ use crate::acquisition::Acquisition;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::debounce::Debounce;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::Once;
 use crate::operation::{Granted, RunOrLock, Taken};
@@ -43,8 +43,8 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::try_acquire`].
     pub fn try_steps(&self) -> Steps {
-        let tried = |place: &JsHost, tried| match tried {
-            Err(Error::Held { .. }) => Ok(Came::Taken(None, Vec::new())),
+        let tried = |place: &JsHost, tried: Result<_, Fault>| match tried {
+            Err(fault) if matches!(*fault, Error::Held { .. }) => Ok(Came::Taken(None, Vec::new())),
             tried => taken(place, tried),
         };
         Steps::new(self.host(), self.acquiring(None, &[]), tried)
@@ -62,6 +62,14 @@ impl Lock<Sent, Outside> {
         Steps::new(self.host(), acquire, taken).inquiring(reads)
     }
 
+    /// As [`Lock::check_reads`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn checked_reads(&self, reads: &[Command]) -> Result<(), Fault> {
+        self.reads_checked(reads)
+    }
+
     /// Whether it has turns of one request, after so many that were sent for it.
     pub fn may_guess(&self, sent: u32) -> bool {
         self.without(sent).has_turns()
@@ -74,7 +82,7 @@ impl Lock<Sent, Outside> {
     ///
     /// # Errors
     /// Of the host's randomness, and [`Error::InvalidArgument`] if nobody can expect that.
-    pub fn guess_steps(&self, turn: &Guessed) -> Result<(Steps, Token), Error> {
+    pub fn guess_steps(&self, turn: &Guessed) -> Result<(Steps, Token), Fault> {
         let claim = self.new_claim()?;
         let token = claim.token.clone();
         let found = resp::text(&turn.found);
@@ -87,7 +95,7 @@ impl Lock<Sent, Outside> {
         };
         let lock = self.without(turn.sent);
         let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));
-        let guessing = guessing.ok_or_else(|| Error::invalid("nobody can expect that"))?;
+        let guessing = guessing.ok_or_else(|| Fault::invalid("nobody can expect that"))?;
         let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
             RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
             RunOrLock::Lock(granted) => taken(place, Ok(*granted)),
@@ -103,7 +111,7 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::try_acquire_and_read`].
     pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
-        let tried = |place: &JsHost, tried: Result<_, Error>| match tried? {
+        let tried = |place: &JsHost, tried: Result<_, Fault>| match tried? {
             Ok(granted) => taken(place, Ok(granted)),
             Err(replies) => Ok(Came::Taken(None, replies)),
         };
@@ -114,7 +122,7 @@ impl Lock<Sent, Outside> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
-    pub fn checked_writes(&self, writes: &[Command]) -> Result<(), Error> {
+    pub fn checked_writes(&self, writes: &[Command]) -> Result<(), Fault> {
         self.check_writes(writes)
     }
 
@@ -136,7 +144,7 @@ impl Lock<Sent, Outside> {
     ///
     /// # Errors
     /// As there.
-    pub fn resume_held(&self, token: Token) -> Result<Held, Error> {
+    pub fn resume_held(&self, token: Token) -> Result<Held, Fault> {
         let hold = self.resumed(token)?.into();
         let place = self.host().clone();
         Ok(Held { place, hold })
@@ -147,7 +155,7 @@ impl Lock<Sent, Outside> {
 impl Once<Sent, Outside> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self) -> Steps {
-        let begun = |place: &JsHost, begun: Result<_, Error>| match begun? {
+        let begun = |place: &JsHost, begun: Result<_, Fault>| match begun? {
             Taken::Lock(granted) => taken(place, Ok(granted)),
             Taken::Result(kept) => Ok(Came::Kept(kept)),
         };
@@ -165,7 +173,7 @@ impl Once<Sent, Outside> {
     ///
     /// # Errors
     /// [`Error::ResultTooLarge`].
-    pub fn store(&self, held: &Held, result: &str) -> Result<Steps, Error> {
+    pub fn store(&self, held: &Held, result: &str) -> Result<Steps, Fault> {
         let store = self.storing(result)?;
         Ok(held.write(Writes::Commit(vec![store])))
     }
@@ -208,7 +216,7 @@ pub struct Guessed {
 }
 
 /// An acquisition comes to a lease.
-fn taken(place: &JsHost, granted: Result<Granted, Error>) -> Outcome {
+fn taken(place: &JsHost, granted: Result<Granted, Fault>) -> Outcome {
     let (held, replies) = Held::by(place, granted?);
     Ok(Came::Taken(Some(held), replies))
 }

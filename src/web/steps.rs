@@ -11,7 +11,7 @@ use super::fetch::answer;
 use super::held::{Held, JsHost};
 use crate::bridge::array;
 use crate::command::{Command, Reply};
-use crate::error::Error;
+use crate::error::Fault;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
 use crate::script::Inspection;
@@ -41,7 +41,7 @@ pub enum Came {
 }
 
 /// How an operation ended.
-pub type Outcome = Result<Came, Error>;
+pub type Outcome = Result<Came, Fault>;
 
 /// An operation, as far as it has come.
 pub struct Steps {
@@ -74,7 +74,7 @@ impl Steps {
     /// for each kind of operation, and not for each caller.
     pub(super) fn new<O: Operation + 'static>(
         place: &JsHost,
-        operation: Result<O, Error>,
+        operation: Result<O, Fault>,
         read: fn(&JsHost, O::Outcome) -> Outcome,
     ) -> Self {
         let place = place.clone();
@@ -225,7 +225,7 @@ impl<O: Operation> Operation for Reading<O> {
 }
 
 /// The reason why there is no operation.
-struct NotBegun(Option<Error>);
+struct NotBegun(Option<Fault>);
 
 impl Operation for NotBegun {
     type Outcome = Outcome;

@@ -10,7 +10,7 @@ use worker::{Context, Env, Fetcher, ScheduleContext};
 use super::{Client, Fetch, Host, promise};
 use crate::bridge::Bridge;
 use crate::drive;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 
 #[wasm_bindgen]
 extern "C" {
@@ -96,14 +96,13 @@ impl Bridge {
             // A text can be written to.
             let _ = write!(message, "{between}{url} and {credential}");
         }
-        Err(Error::invalid(message))
+        Err(Fault::invalid(message).into())
     }
 }
 
 fn half(set: &str, missing: &str) -> Error {
-    Error::invalid(format!(
-        "the environment has {set}, and no {missing}: set both"
-    ))
+    let what = format!("the environment has {set}, and no {missing}: set both");
+    Fault::invalid(what).into()
 }
 
 /// Background work goes on after the response. The context stays the handler's.

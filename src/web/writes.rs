@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::held::Held;
 use super::steps::{Came, Steps};
 use crate::command::Command;
-use crate::error::Error;
+use crate::error::Fault;
 use crate::operation::{BeginKeeping, EndKeeping, Keep, Why, Write};
 use crate::runtime::{Instant, Runtime};
 use crate::token::Token;
@@ -48,7 +48,7 @@ impl Held {
     ///
     /// # Errors
     /// As [`Lease::run`](crate::Lease::run), with the work not begun.
-    pub fn start_keeping(&self) -> Result<(), Error> {
+    pub fn start_keeping(&self) -> Result<(), Fault> {
         self.hold.start_keeping()
     }
 
@@ -93,7 +93,7 @@ impl Held {
     ///
     /// # Errors
     /// As there.
-    pub fn hand_over(&self) -> Result<Token, Error> {
+    pub fn hand_over(&self) -> Result<Token, Fault> {
         let runtime = &self.place.runtime;
         self.hold.hand_over(runtime, runtime.now())
     }

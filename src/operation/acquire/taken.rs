@@ -1,7 +1,7 @@
 //! What an acquisition comes to.
 
 use crate::command::Reply;
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::event::EventKind;
 use crate::nanos::Nanos;
 use crate::operation::{Claim, Cx, Hold, Terms};
@@ -73,10 +73,10 @@ pub(crate) enum Taken<L> {
 }
 
 impl<L> Taken<L> {
-    pub(super) fn lock(self) -> Result<L, Error> {
+    pub(super) fn lock(self) -> Result<L, Fault> {
         match self {
             Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(shape().into()),
+            Self::Result(_) => Err(shape()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Hold, Why};
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::operation::{Cx, TimeLimit};
 use crate::runtime::{Instant, Surroundings};
 use crate::script::Renewal;
@@ -25,7 +25,7 @@ impl Hold {
     /// As [`Hold::check_held`], for a writer that is to read.
     pub(in crate::operation) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         if self.claim.lock.kind.downgrade().is_none() || self.is_downgraded.load(Relaxed) {
-            return Err(self.no_writer().into());
+            return Err(self.no_writer());
         }
         let until = self.check_held(cx)?;
         // Who would go on with its acquisition would go on as the writer.
@@ -33,9 +33,9 @@ impl Hold {
         Ok(until)
     }
 
-    pub(in crate::operation) fn no_writer(&self) -> Error {
+    pub(in crate::operation) fn no_writer(&self) -> Fault {
         let what = "only the lease of a read/write lock's writer can be downgraded";
-        Error::invalid(what)
+        Fault::invalid(what)
     }
 
     pub(in crate::operation) fn check_last(&self, now: Instant) -> Result<(), Fault> {

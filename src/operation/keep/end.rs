@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::hold::{Hold, Why};
 use super::super::write::Write;
 use super::super::{Cx, Id, Input, Operation, drift};
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::nanos::Nanos;
 
 /// Gives back a hold that was kept. The outcome is what its keeper is told.
@@ -67,7 +67,7 @@ impl EndKeeping {
     }
 
     /// What the keeper is told, after the release came to this; `None` if there is no answer.
-    fn told(&mut self, cx: &Cx<'_>, released: Option<Result<(), Error>>) -> Result<(), Error> {
+    fn told(&mut self, cx: &Cx<'_>, released: Option<Result<(), Fault>>) -> Result<(), Fault> {
         let unknown = self.unknown.take();
         let found = released.and_then(|released| match released {
             Ok(()) => Some(Why::Released),
@@ -87,14 +87,14 @@ impl EndKeeping {
         };
         // Once it was stopped, nobody is left to learn the outcome of a write.
         match self.stopped.or(lost) {
-            Some(why) => Err(unknown.unwrap_or_else(|| self.hold.error(why)).into()),
+            Some(why) => Err(unknown.unwrap_or_else(|| self.hold.error(why))),
             None => Ok(()),
         }
     }
 }
 
 impl Operation for EndKeeping {
-    type Outcome = Result<(), Error>;
+    type Outcome = Result<(), Fault>;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         match (&self.expiry, &input) {

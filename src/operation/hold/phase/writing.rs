@@ -95,7 +95,7 @@ impl State {
     ) {
         self.writing = None;
         let took = now.since(writing.begun_at);
-        let unknown = Fault::from(Error::timed_out(took).of_lock(Some(lock)));
+        let unknown = Fault::timed_out(took).of_lock(Some(lock));
         self.leave_open(writing.aim, &unknown, writing.begun_at);
     }
 
@@ -128,7 +128,7 @@ impl State {
     /// Why the outcome of the last write is unknown, if it is.
     pub(in crate::operation::hold) fn unknown(&self, now: Instant) -> Option<Fault> {
         match (&self.phase, self.writing) {
-            (_, Some(begun_at)) => Some(Error::timed_out(now.since(begun_at)).into()),
+            (_, Some(begun_at)) => Some(Fault::timed_out(now.since(begun_at))),
             (Phase::Unsettled(error), None) => error.again(),
             _ => self.doubt.as_ref()?.again(),
         }
