@@ -1,7 +1,7 @@
 //! A client, and what it hands out, by their options as words. What is left out has the default.
 
-use edgelock::web::driven::{self as web, Fault, Outside, Say, Sent};
-use edgelock::{Bridge, Client};
+use edgelock::Bridge;
+use edgelock::web::driven::{self as web, Fault, Outside, Say};
 use js_sys::Function;
 
 use crate::Kind;
@@ -17,11 +17,7 @@ pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web
         ids.extend(words.maybe_text());
     }
     let host = Outside(on_event.map(|on_event| (on_event, event as Say)));
-    let mut client = match bridges.as_slice() {
-        _ if is_quorum => Client::quorum(bridges, Sent, host)?,
-        [bridge] if ids.is_empty() => Client::new(bridge.clone(), Sent, host),
-        _ => Client::sharded(ids.into_iter().zip(bridges), Sent, host)?,
-    };
+    let mut client = web::client(is_quorum, bridges, ids, host)?;
     if let Some(prefix) = words.maybe_text() {
         client = client.prefix(&prefix);
     }

@@ -14,7 +14,7 @@ use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
-pub use super::faces::Guessed;
+pub use super::faces::{Guessed, client};
 pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
 pub use super::writes::Writes;

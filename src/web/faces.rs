@@ -6,6 +6,7 @@ use super::held::{Held, JsHost};
 use super::steps::{Came, Outcome, Steps};
 use super::writes::Writes;
 use crate::acquisition::Acquisition;
+use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::debounce::Debounce;
@@ -18,6 +19,22 @@ use crate::resp;
 use crate::script;
 use crate::throttle::Throttle;
 use crate::token::Token;
+
+/// A client of one bridge without an id, or of several.
+///
+/// # Errors
+/// As [`Client::quorum`] and [`Client::sharded`].
+pub fn client(
+    is_quorum: bool,
+    bridges: Vec<Bridge>,
+    ids: Vec<String>,
+    host: Outside,
+) -> Result<Client<Sent, Outside>, Fault> {
+    match bridges.as_slice() {
+        [bridge] if !is_quorum && ids.is_empty() => Ok(Client::new(bridge.clone(), Sent, host)),
+        _ => Client::several(bridges, (!is_quorum).then_some(ids), Sent, host),
+    }
+}
 
 #[doc(hidden)]
 impl Client<Sent, Outside> {
