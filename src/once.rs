@@ -15,7 +15,7 @@ use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::lock::{Lock, Settings};
-use crate::operation::{AcquireOnce, Granted, Taken};
+use crate::operation::{Acquire, Taken};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
@@ -235,7 +235,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ) -> Result<OnceOutcome<V>, E> {
         let granted = match self.begin().await? {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
-            Taken::Lock(granted) => granted,
+            taken => taken.lock().map_err(Error::from)?,
         };
         // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
         let _goes_on = self.lock.host().going_on.begin();
@@ -251,15 +251,14 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         Ok(OnceOutcome::Executed(value))
     }
 
-    async fn begin(&self) -> Result<Taken<Granted>, Error> {
+    async fn begin(&self) -> Result<Taken, Error> {
         let begun = pin!(drive(self.lock.host(), self.beginning()?));
         Ok(self.lock.unless_gone(begun).await?)
     }
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
-    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Fault> {
-        let acquire = self.lock.acquiring(Some(self.lock.longest_wait()), &[])?;
-        Ok(AcquireOnce(acquire))
+    pub(crate) fn beginning(&self) -> Result<Acquire, Fault> {
+        self.lock.acquiring(Some(self.lock.longest_wait()), &[])
     }
 
     /// The command that stores `result`, in the commit of the lease of the work.

@@ -35,7 +35,7 @@ use crate::runtime::{Instant, Surroundings};
 use crate::topology::Endpoint;
 use crate::transport::{Request, Response, TransportError};
 
-pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Grant, Granted, Taken, TryAcquire};
+pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, Taken};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_kind};
 pub(crate) use deadline::{deadline, drift, surely};

@@ -9,7 +9,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_kind};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, Taken, check_kind};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::token::Session;
@@ -65,11 +65,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Option<Lease<T, R>>, Vec<Reply>), Error> {
         Ok(match drive(&self.host, self.trying(reads)?).await? {
-            Ok(granted) => {
-                let (lease, replies) = self.granted(granted);
+            Taken::Held(replies) => (None, replies),
+            taken => {
+                let (lease, replies) = self.granted(taken.lock()?);
                 (Some(lease), replies)
             }
-            Err(replies) => (None, replies),
         })
     }
 
@@ -147,7 +147,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
         let acquire = self.acquiring_as(acquisition, false)?;
         let asking = pin!(drive_reading(&self.host, acquire, reads));
-        Ok(self.granted(self.unless_gone(asking).await?))
+        Ok(self.granted(self.unless_gone(asking).await?.lock()?))
     }
 
     /// As [`Lock::acquire_as`], but the reply to a read that failed is its error.
@@ -158,7 +158,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let acquire = self.acquiring_as(acquisition, true)?;
         let granted = drive_reading(&self.host, acquire, reads).await?;
-        Ok(self.granted(granted))
+        Ok(self.granted(granted.lock()?))
     }
 
     /// Runs `work` under the lock. Renews the lock every third of its ttl while the work runs, and
@@ -232,7 +232,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let asking = pin!(drive(&self.host, self.acquiring(wait, reads)?));
-        Ok(self.granted(self.unless_gone(asking).await?))
+        Ok(self.granted(self.unless_gone(asking).await?.lock()?))
     }
 
     pub(crate) fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
@@ -250,13 +250,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
-    pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Fault> {
+    pub(crate) fn trying(&self, reads: &[Command]) -> Result<Acquire, Fault> {
         self.reads_checked(reads)?;
         let options = AcquireOptions {
             reads_in_any_case: true,
             ..self.options_of(None)
         };
-        Ok(TryAcquire::reading(self.new_claim()?, options, reads))
+        Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
     /// With `tells_each` a read that failed is a reply.

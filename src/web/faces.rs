@@ -13,7 +13,7 @@ use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::Once;
-use crate::operation::{Granted, RunOrLock, Taken};
+use crate::operation::{RunOrLock, Taken};
 use crate::read::{reading, replies};
 use crate::resp;
 use crate::script;
@@ -115,7 +115,7 @@ impl Lock<Sent, Outside> {
         let guessing = guessing.ok_or_else(|| Fault::invalid("nobody can expect that"))?;
         let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
             RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
-            RunOrLock::Lock(granted) => taken(place, Ok(*granted)),
+            RunOrLock::Lock(granted) => taken(place, Ok(Taken::Lock(*granted))),
             RunOrLock::Missed {
                 redis_us,
                 replies,
@@ -128,11 +128,7 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::try_acquire_and_read`].
     pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
-        let tried = |place: &JsHost, tried: Result<_, Fault>| match tried? {
-            Ok(granted) => taken(place, Ok(granted)),
-            Err(replies) => Ok(Came::Taken(None, replies)),
-        };
-        Steps::new(self.host(), self.trying(reads), tried)
+        Steps::new(self.host(), self.trying(reads), taken)
     }
 
     /// Whether a lease of it could have these run.
@@ -172,11 +168,7 @@ impl Lock<Sent, Outside> {
 impl Once<Sent, Outside> {
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self) -> Steps {
-        let begun = |place: &JsHost, begun: Result<_, Fault>| match begun? {
-            Taken::Lock(granted) => taken(place, Ok(granted)),
-            Taken::Result(kept) => Ok(Came::Kept(kept)),
-        };
-        Steps::new(self.lock().host(), self.beginning(), begun)
+        Steps::new(self.lock().host(), self.beginning(), taken)
     }
 
     /// As [`Once::forget`].
@@ -232,8 +224,14 @@ pub struct Guessed {
     pub takes: bool,
 }
 
-/// An acquisition comes to a lease.
-fn taken(place: &JsHost, granted: Result<Granted, Fault>) -> Outcome {
-    let (held, replies) = Held::by(place, granted?);
-    Ok(Came::Taken(Some(held), replies))
+/// What an acquisition comes to.
+fn taken(place: &JsHost, taken: Result<Taken, Fault>) -> Outcome {
+    Ok(match taken? {
+        Taken::Lock(granted) => {
+            let (held, replies) = Held::by(place, granted);
+            Came::Taken(Some(held), replies)
+        }
+        Taken::Result(kept) => Came::Kept(kept),
+        Taken::Held(replies) => Came::Taken(None, replies),
+    })
 }
