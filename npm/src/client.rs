@@ -86,16 +86,21 @@ pub(crate) fn make(
     lock(made, words).map(Some)
 }
 
-fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
+fn timed(mut lock: web::Lock, words: &mut Words) -> web::Lock {
     if let Some(ttl) = words.maybe_time() {
         lock = lock.ttl(ttl);
     }
     if let Some(wait) = words.maybe_time() {
         lock = lock.wait_timeout(wait);
     }
-    if let Some(requests) = words.maybe_count() {
-        lock = lock.max_requests(requests);
+    match words.maybe_count() {
+        Some(requests) => lock.max_requests(requests),
+        None => lock,
     }
+}
+
+fn lock(lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
+    let mut lock = timed(lock, &mut words);
     let fair = words.maybe_flag();
     if let Some(key) = words.maybe_text() {
         lock = lock.signal_list(key);
@@ -123,15 +128,7 @@ fn once(mut once: web::Once, mut words: Words) -> Result<Kind, Fault> {
     if let Some(bytes) = words.maybe_count() {
         once = once.max_bytes(bytes as usize);
     }
-    if let Some(ttl) = words.maybe_time() {
-        once = once.ttl(ttl);
-    }
-    if let Some(wait) = words.maybe_time() {
-        once = once.wait_timeout(wait);
-    }
-    if let Some(requests) = words.maybe_count() {
-        once = once.max_requests(requests);
-    }
+    once = once.under(|lock| timed(lock, &mut words));
     once.check()?;
     Ok(Kind::Once(once))
 }

@@ -278,7 +278,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         } else {
             let caller = acquisition.ask(runtime, kind.wants());
             let caller = caller.map_err(|error| error.of_lock(Some(self.key())))?;
-            let claim = self.claim(caller.token(), caller.session(runtime)?)?;
+            let claim = self.claim(caller.token(), caller.session(runtime)?);
             Claim {
                 caller: Some(caller),
                 ..claim
@@ -298,7 +298,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn new_claim(&self) -> Result<Claim, Fault> {
+        self.settings.check()?;
         let (session, token) = Session::with_token(self.runtime())?;
-        self.claim(token, session)
+        Ok(self.claim(token, session))
     }
 }

@@ -165,6 +165,12 @@ impl Lock<Sent, Outside> {
 
 #[doc(hidden)]
 impl Once<Sent, Outside> {
+    /// The same, with other options of its lock.
+    #[must_use]
+    pub fn under(self, set: impl FnOnce(Lock<Sent, Outside>) -> Lock<Sent, Outside>) -> Self {
+        self.of(set)
+    }
+
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self) -> Steps {
         Steps::new(self.lock().host(), self.beginning(), taken)
@@ -191,7 +197,7 @@ impl Once<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self) -> Steps {
-        Steps::new(self.paced().host(), self.passing(), |_, left| {
+        Steps::new(self.lock().host(), self.passing(), |_, left| {
             left.map(Came::Time)
         })
     }
@@ -201,7 +207,7 @@ impl Throttle<Sent, Outside> {
 impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self) -> Steps {
-        Steps::new(self.paced().host(), self.settling(), |_, settled| {
+        Steps::new(self.lock().host(), self.settling(), |_, settled| {
             settled.map(Came::Flag)
         })
     }
