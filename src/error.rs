@@ -4,7 +4,7 @@ mod advice;
 mod bad_response;
 mod example;
 mod facts;
-mod fault;
+pub(crate) mod fault;
 mod made;
 mod reason;
 mod shown;
@@ -16,12 +16,7 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, holder, left, ms, of, under};
 
 pub use bad_response::BadResponse;
-#[cfg_attr(
-    not(all(target_family = "wasm", feature = "host-json")),
-    expect(unreachable_pub)
-)]
-pub use fault::Fault;
-pub(crate) use {made::UNENDING, reason::Reason};
+pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
 ///

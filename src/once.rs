@@ -235,7 +235,9 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         write: impl FnOnce(&V) -> Result<String, Error>,
         read: impl FnOnce(String) -> Result<V, Error>,
     ) -> Result<OnceOutcome<V>, E> {
-        let granted = match self.begin().await? {
+        let beginning = self.beginning().map_err(Error::from)?;
+        let begun = pin!(drive(self.lock.host(), beginning));
+        let granted = match self.lock.unless_gone(begun).await.map_err(Error::from)? {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
             taken => taken.lock().map_err(Error::from)?,
         };
@@ -251,11 +253,6 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         });
         let value = lease.run(self.lock.max_hold, executing).await?;
         Ok(OnceOutcome::Executed(value))
-    }
-
-    async fn begin(&self) -> Result<Taken, Error> {
-        let begun = pin!(drive(self.lock.host(), self.beginning()?));
-        Ok(self.lock.unless_gone(begun).await?)
     }
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.

@@ -41,7 +41,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Debounce::new(self.paced(name, refusal), wait)
     }
 
-    /// What has a name and makes claims, as a lock does, although nobody holds it. `refusal` is why several bridges cannot have it together.
+    /// What has a name and makes claims, as a lock does, although nobody holds it. `refusal` is why
+    /// several bridges cannot have it together.
     fn paced(&self, name: &str, refusal: &str) -> Lock<T, R> {
         let (name, named) = self.named(name);
         let placed = match self.topology.layout {

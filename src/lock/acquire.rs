@@ -9,9 +9,8 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::operation::{Acquire, AcquireOptions, Claim, Granted, Taken, check_kind};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, Taken};
 use crate::runtime::Runtime;
-use crate::script;
 use crate::token::Session;
 use crate::transport::Transport;
 
@@ -209,21 +208,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
-        Ok(self.reads_checked(reads)?)
-    }
-
-    pub(crate) fn reads_checked(&self, reads: &[Command]) -> Result<(), Fault> {
-        self.settings.check()?;
-        let checked =
-            script::check_reads(reads).and_then(|()| check_kind(&self.settings.kind, reads));
-        checked.map_err(|fault| fault.of_lock(Some(self.key())))
-    }
-
-    /// The same of what a lease of it would have to run.
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
-        let checked = script::check_writes(writes, &self.settings.name);
-        checked.map_err(|fault| fault.of_lock(Some(self.key())))
+        Ok(self.settings.check_reads(reads)?)
     }
 
     async fn acquire_within(
@@ -245,13 +230,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<Acquire, Fault> {
-        self.reads_checked(reads)?;
+        self.settings.check_reads(reads)?;
         let options = self.options_of(wait);
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
     pub(crate) fn trying(&self, reads: &[Command]) -> Result<Acquire, Fault> {
-        self.reads_checked(reads)?;
+        self.settings.check_reads(reads)?;
         let options = AcquireOptions {
             reads_in_any_case: true,
             ..self.options_of(None)

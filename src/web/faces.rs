@@ -83,7 +83,7 @@ impl Lock<Sent, Outside> {
     /// # Errors
     /// As there.
     pub fn checked_reads(&self, reads: &[Command]) -> Result<(), Fault> {
-        self.reads_checked(reads)
+        self.settings.check_reads(reads)
     }
 
     /// Whether it has turns of one request, after so many that were sent for it.
@@ -135,7 +135,7 @@ impl Lock<Sent, Outside> {
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
     pub fn checked_writes(&self, writes: &[Command]) -> Result<(), Fault> {
-        self.check_writes(writes)
+        self.settings.check_writes(writes)
     }
 
     /// As [`Lock::inspect`].
