@@ -14,10 +14,11 @@ use crate::command::Command;
 use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::lock::{Lock, Settings};
+use crate::lock::Lock;
 use crate::operation::{Acquire, Taken};
 use crate::runtime::Runtime;
 use crate::script;
+use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::ttl;
 

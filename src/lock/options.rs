@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Lock, Settings};
+use super::Lock;
 use crate::error::{Error, Fault};
 use crate::label;
 use crate::name;
 use crate::redact::Named;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
+use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::ttl;
 
