@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::drive::drive;
 use crate::error::{Error, Fault};
+use crate::lock::Lock;
 use crate::operation::Settle;
-use crate::paced::Paced;
 use crate::runtime::Runtime;
 use crate::script::LONGEST_DEBOUNCE;
 use crate::transport::Transport;
@@ -44,7 +44,7 @@ use crate::ttl;
 /// }
 /// ```
 pub struct Debounce<T, R> {
-    paced: Paced<T, R>,
+    lock: Lock<T, R>,
     wait: Duration,
     max_wait: Duration,
 }
@@ -76,11 +76,11 @@ impl<V> DebounceOutcome<V> {
 }
 
 impl<T: Transport, R: Runtime> Debounce<T, R> {
-    pub(crate) fn new(paced: Paced<T, R>, wait: Duration) -> Self {
+    pub(crate) fn new(lock: Lock<T, R>, wait: Duration) -> Self {
         let what = "the wait of a debounce is 1 ms to 24 hours";
         let checked = ttl::check_range(what, ttl::SHORTEST..=LONGEST_DEBOUNCE, wait);
         Self {
-            paced: paced.with(checked),
+            lock: lock.with(|_| checked),
             wait,
             max_wait: wait.saturating_mul(10).min(LONGEST_DEBOUNCE),
         }
@@ -96,7 +96,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
             format!("the longest wait of a debounce is from its wait ({shortest}) to 24 hours");
         let checked = ttl::check_range(&what, self.wait..=LONGEST_DEBOUNCE, max_wait);
         Self {
-            paced: self.paced.with(checked),
+            lock: self.lock.with(|_| checked),
             max_wait,
             ..self
         }
@@ -108,7 +108,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        Ok(self.paced.check()?)
+        self.lock.check()
     }
 
     /// Waits until it was quiet, and does `work` if no other call came meanwhile.
@@ -132,33 +132,33 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         work: impl AsyncFnOnce() -> Result<V, E>,
     ) -> Result<DebounceOutcome<V>, E> {
         // It may have overtaken others, and then nobody else does their work.
-        let _stay = self.paced.host().runtime.stay();
+        let _stay = self.lock.host().runtime.stay();
         let settling = self.settling().map_err(Error::from)?;
-        if !drive(self.paced.host(), settling)
+        if !drive(self.lock.host(), settling)
             .await
             .map_err(Error::from)?
         {
             return Ok(DebounceOutcome::Superseded);
         }
-        let _goes_on = self.paced.host().going_on.begin();
+        let _goes_on = self.lock.host().going_on.begin();
         work().await.map(DebounceOutcome::Executed)
     }
 
     pub(crate) fn settling(&self) -> Result<Settle, Fault> {
-        let call = self.paced.call()?;
+        let call = self.lock.new_claim()?;
         Ok(Settle::new(call, self.wait, self.max_wait))
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn paced(&self) -> &Paced<T, R> {
-        &self.paced
+    pub(crate) const fn lock(&self) -> &Lock<T, R> {
+        &self.lock
     }
 }
 
 impl<T, R> Clone for Debounce<T, R> {
     fn clone(&self) -> Self {
         Self {
-            paced: self.paced.clone(),
+            lock: self.lock.clone(),
             ..*self
         }
     }
@@ -167,7 +167,7 @@ impl<T, R> Clone for Debounce<T, R> {
 impl<T, R> fmt::Debug for Debounce<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Debounce")
-            .field("name", &self.paced.key())
+            .field("name", &self.lock.settings.name.key())
             .field("wait", &self.wait)
             .field("max_wait", &self.max_wait)
             .finish()

@@ -4,7 +4,7 @@ mod advice;
 mod bad_response;
 mod example;
 mod facts;
-mod fault;
+pub(crate) mod fault;
 mod made;
 mod reason;
 mod reservation;
@@ -17,13 +17,8 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
 use shown::{holder, in_time, left, ms, of, under, yet};
 
-#[cfg_attr(
-    not(all(target_family = "wasm", feature = "host-json")),
-    expect(unreachable_pub)
-)]
-pub use fault::Fault;
 pub use {bad_response::BadResponse, reservation::ReservationError};
-pub(crate) use {made::UNENDING, reason::Reason};
+pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
 ///

@@ -5,11 +5,11 @@
 //! is in `shared`. The topology of a lock and its options are not kinds, but a kind's row says
 //! which of them it supports.
 
-mod debounce;
 mod lua;
 mod multi;
 mod mutex;
 mod once;
+mod paced;
 mod permits;
 mod quorum;
 mod read_write;
@@ -20,7 +20,6 @@ mod semaphore;
 mod shared;
 #[cfg(test)]
 mod short;
-mod throttle;
 
 use std::ptr;
 use std::time::Duration;
@@ -33,10 +32,9 @@ use crate::ttl;
 use crate::words::Words;
 use row::{Row, Waking};
 
-pub(crate) use debounce::{ARRIVE, LEAVE, SETTLE};
 pub(crate) use lua::{Script, Scripts};
 pub(crate) use once::FORGET;
-pub(crate) use throttle::{GIVE_BACK, PASS};
+pub(crate) use paced::{ARRIVE, GIVE_BACK, LEAVE, PASS, SETTLE};
 
 /// What reads without a lock.
 pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);

@@ -94,7 +94,6 @@ mod nanos;
 mod once;
 mod operation;
 mod outside;
-mod paced;
 mod percent;
 mod read;
 mod read_write;

@@ -137,15 +137,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         )
     }
 
-    fn claim(&self, token: Token, session: Session) -> Result<Claim, Fault> {
-        self.settings.check()?;
-        Ok(Claim {
+    /// Of a lock that was checked.
+    fn claim(&self, token: Token, session: Session) -> Claim {
+        Claim {
             lock: self.settings.clone(),
             token,
             session,
             caller: None,
             since: self.runtime().now(),
-        })
+        }
     }
 
     /// The lease behind a token that another handler handed over. Sends nothing.
@@ -197,7 +197,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.settings.check()?;
         let session = Session::random(self.runtime())?;
         let terms = Terms::new(0, self.settings.ttl);
-        Ok(Hold::new(self.claim(token, session)?, terms, None))
+        Ok(Hold::new(self.claim(token, session), terms, None))
     }
 
     pub(crate) fn inspecting(&self) -> Result<Ask, Fault> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::command::Command;
 use crate::error::{Error, Fault};
 use crate::lock::{Lock, Settings};
-use crate::operation::AcquireOnce;
+use crate::operation::Acquire;
 use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
@@ -78,6 +78,12 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self
     }
 
+    /// The same under another lock.
+    pub(crate) fn of(self, set: impl FnOnce(Lock<T, R>) -> Lock<T, R>) -> Self {
+        let lock = set(self.lock);
+        Self { lock, ..self }
+    }
+
     /// How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 h. A later
     /// call does the work again.
     #[must_use]
@@ -140,32 +146,28 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// How long the others wait if the process that does the work dies, as [`Lock::ttl`]. The work
     /// may take longer: its lease is renewed.
     #[must_use]
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.lock = self.lock.ttl(ttl);
-        self
+    pub fn ttl(self, ttl: Duration) -> Self {
+        self.of(|lock| lock.ttl(ttl))
     }
 
     /// How long to wait while another call does the work, as [`Lock::wait_timeout`]. After that it
     /// is [`Error::Held`]: come back later.
     #[must_use]
-    pub fn wait_timeout(mut self, wait: Duration) -> Self {
-        self.lock = self.lock.wait_timeout(wait);
-        self
+    pub fn wait_timeout(self, wait: Duration) -> Self {
+        self.of(|lock| lock.wait_timeout(wait))
     }
 
     /// How many requests a call may send until it has the result, or begins the work, as
     /// [`Lock::max_requests`].
     #[must_use]
-    pub fn max_requests(mut self, requests: u32) -> Self {
-        self.lock = self.lock.max_requests(requests);
-        self
+    pub fn max_requests(self, requests: u32) -> Self {
+        self.of(|lock| lock.max_requests(requests))
     }
 
     /// How long the work may take, as [`Lock::max_hold`].
     #[must_use]
-    pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.lock = self.lock.max_hold(max_hold);
-        self
+    pub fn max_hold(self, max_hold: Duration) -> Self {
+        self.of(|lock| lock.max_hold(max_hold))
     }
 
     /// Whether the key and all options are valid, as [`Lock::check`]. Sends nothing.
@@ -177,11 +179,11 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 
     /// The acquisition: its outcome is the kept result, or the lock under which to do the work.
-    pub(crate) fn beginning(&self) -> Result<AcquireOnce, Fault> {
+    pub(crate) fn beginning(&self) -> Result<Acquire, Fault> {
         let Settings { name, kind, .. } = &*self.lock.settings;
         let copy = kind.can_be_stale().then(|| script::copy_of(name));
         let wait = Some(self.lock.longest_wait());
-        Ok(AcquireOnce(self.lock.acquiring(wait, copy.as_slice())?))
+        self.lock.acquiring(wait, copy.as_slice())
     }
 
     /// The command that stores `result`, in the commit of the lease of the work.

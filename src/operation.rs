@@ -11,12 +11,10 @@ mod acquire;
 mod ask;
 mod backoff;
 mod claim;
-mod deadline;
 mod debounce;
 mod guess;
 mod hold;
 mod keep;
-mod paced_call;
 mod query;
 mod schedule;
 mod slot;
@@ -35,18 +33,16 @@ use crate::runtime::{Instant, Surroundings};
 use crate::topology::Endpoint;
 use crate::transport::{Request, Response, TransportError};
 
-pub(crate) use acquire::{Acquire, AcquireOnce, AcquireOptions, Grant, Granted, Taken, TryAcquire};
+pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, Taken};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack, check_kind};
-pub(crate) use deadline::{deadline, drift, surely};
 pub(crate) use debounce::Settle;
 pub(crate) use guess::{RunGuess, RunOrLock};
 pub(crate) use hold::{Hold, Terms, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
-pub(crate) use paced_call::PacedCall;
 pub(crate) use query::Completed;
 pub(crate) use throttle::Pass;
-pub(crate) use time_limit::TimeLimit;
+pub(crate) use time_limit::{TimeLimit, deadline, drift, surely};
 pub(crate) use write::Write;
 
 /// Names something that an operation waits for: the answer to a request, a timer, a stream.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::drive::drive;
 use crate::error::{Error, Fault};
+use crate::lock::Lock;
 use crate::operation::Pass;
-use crate::paced::Paced;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 use crate::ttl;
@@ -35,7 +35,7 @@ use crate::ttl;
 /// }
 /// ```
 pub struct Throttle<T, R> {
-    paced: Paced<T, R>,
+    lock: Lock<T, R>,
     window: Duration,
 }
 
@@ -67,11 +67,11 @@ impl ThrottleOutcome {
 }
 
 impl<T: Transport, R: Runtime> Throttle<T, R> {
-    pub(crate) fn new(paced: Paced<T, R>, window: Duration) -> Self {
+    pub(crate) fn new(lock: Lock<T, R>, window: Duration) -> Self {
         let what = "the window of a throttle is 1 ms to 366 days";
         let checked = ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, window);
         Self {
-            paced: paced.with(checked),
+            lock: lock.with(|_| checked),
             window,
         }
     }
@@ -82,7 +82,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`], about the first that is invalid.
     pub fn check(&self) -> Result<(), Error> {
-        Ok(self.paced.check()?)
+        self.lock.check()
     }
 
     /// Goes through if no call did for as long as its window, or says when the next may. The window
@@ -102,7 +102,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     /// # Cancel safety
     /// Dropping the future gives the call back in the background, as above.
     pub async fn try_pass(&self) -> Result<ThrottleOutcome, Error> {
-        let closed_for = drive(self.paced.host(), self.passing()?).await?;
+        let closed_for = drive(self.lock.host(), self.passing()?).await?;
         Ok(match closed_for {
             None => ThrottleOutcome::Passed,
             Some(retry_after) => ThrottleOutcome::Throttled { retry_after },
@@ -110,19 +110,19 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     }
 
     pub(crate) fn passing(&self) -> Result<Pass, Fault> {
-        Ok(Pass::new(self.paced.call()?, self.window))
+        Ok(Pass::new(self.lock.new_claim()?, self.window))
     }
 
     #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn paced(&self) -> &Paced<T, R> {
-        &self.paced
+    pub(crate) const fn lock(&self) -> &Lock<T, R> {
+        &self.lock
     }
 }
 
 impl<T, R> Clone for Throttle<T, R> {
     fn clone(&self) -> Self {
         Self {
-            paced: self.paced.clone(),
+            lock: self.lock.clone(),
             window: self.window,
         }
     }
@@ -131,7 +131,7 @@ impl<T, R> Clone for Throttle<T, R> {
 impl<T, R> fmt::Debug for Throttle<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Throttle")
-            .field("name", &self.paced.key())
+            .field("name", &self.lock.settings.name.key())
             .field("window", &self.window)
             .finish()
     }

@@ -1,7 +1,7 @@
 //! A client, and what it hands out, by their options as words. What is left out has the default.
 
-use edgelock::web::driven::{self as web, Fault, Outside, Say, Sent};
-use edgelock::{Bridge, Client};
+use edgelock::Bridge;
+use edgelock::web::driven::{self as web, Fault, Outside, Say};
 use js_sys::Function;
 
 use crate::Kind;
@@ -17,11 +17,7 @@ pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web
         ids.extend(words.maybe_text());
     }
     let host = Outside(on_event.map(|on_event| (on_event, event as Say)));
-    let mut client = match bridges.as_slice() {
-        _ if is_quorum => Client::quorum(bridges, Sent, host)?,
-        [bridge] if ids.is_empty() => Client::new(bridge.clone(), Sent, host),
-        _ => Client::sharded(ids.into_iter().zip(bridges), Sent, host)?,
-    };
+    let mut client = web::client(is_quorum, bridges, ids, host)?;
     if let Some(prefix) = words.maybe_text() {
         client = client.prefix(&prefix);
     }
@@ -97,16 +93,21 @@ pub(crate) fn make(
     lock(made, words).map(Some)
 }
 
-fn lock(mut lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
+fn timed(mut lock: web::Lock, words: &mut Words) -> web::Lock {
     if let Some(ttl) = words.maybe_time() {
         lock = lock.ttl(ttl);
     }
     if let Some(wait) = words.maybe_time() {
         lock = lock.wait_timeout(wait);
     }
-    if let Some(requests) = words.maybe_count() {
-        lock = lock.max_requests(requests);
+    match words.maybe_count() {
+        Some(requests) => lock.max_requests(requests),
+        None => lock,
     }
+}
+
+fn lock(lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
+    let mut lock = timed(lock, &mut words);
     let fair = words.maybe_flag();
     if let Some(key) = words.maybe_text() {
         lock = lock.signal_list(key);
@@ -140,15 +141,7 @@ fn once(mut once: web::Once, mut words: Words) -> Result<Kind, Fault> {
     if let Some(bytes) = words.maybe_count() {
         once = once.max_bytes(bytes as usize);
     }
-    if let Some(ttl) = words.maybe_time() {
-        once = once.ttl(ttl);
-    }
-    if let Some(wait) = words.maybe_time() {
-        once = once.wait_timeout(wait);
-    }
-    if let Some(requests) = words.maybe_count() {
-        once = once.max_requests(requests);
-    }
+    once = once.under(|lock| timed(lock, &mut words));
     once.check()?;
     Ok(Kind::Once(once))
 }

@@ -188,9 +188,11 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const { home, giveUp } = driven;
     let [sent, held] = [0, 0];
     let isWrong = this.#seen.isInVain(home.key);
-    while (held < HELD && this.#mayGuess(home, sent)) {
+    while (held < HELD) {
+      const mayAgain = this.#mayGuess(home, sent + 1);
+      if (!mayAgain && !this.#mayGuess(home, sent)) break;
       if (sent > 0 && performance.now() >= giveUp) break;
-      const takes = isWrong || !this.#mayGuess(home, sent + 1);
+      const takes = isWrong || !mayAgain;
       const outcome = await this.#guess(driven, sent, takes);
       if (!("sent" in outcome)) return outcome;
       if (outcome.sent === 0) break;

@@ -7,7 +7,8 @@ use crate::debounce::Debounce;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Fault;
-use crate::paced::Paced;
+use crate::kind::Kind;
+use crate::lock::{Lock, Settings};
 use crate::runtime::Runtime;
 use crate::throttle::Throttle;
 use crate::topology::Layout;
@@ -40,8 +41,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Debounce::new(self.paced(name, refusal), wait)
     }
 
-    /// `refusal` is why several bridges cannot have it together.
-    fn paced(&self, name: &str, refusal: &str) -> Paced<T, R> {
+    /// What has a name and makes claims, as a lock does, although nobody holds it. `refusal` is why
+    /// several bridges cannot have it together.
+    fn paced(&self, name: &str, refusal: &str) -> Lock<T, R> {
         let (name, named) = self.named(name);
         let placed = match self.topology.layout {
             Layout::Quorum => Err(Fault::invalid(refusal)),
@@ -50,6 +52,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         let mut checked = self.checked.clone();
         checked.note(named);
         checked.note(placed);
-        Paced::new(self.host.clone(), &self.topology, name, checked)
+        let settings = Settings::new(&self.topology, name, Kind::mutex(), checked);
+        Lock::new(self.host.clone(), settings)
     }
 }

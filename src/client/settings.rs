@@ -33,10 +33,14 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.topology_mut().request_timeout = timeout;
-        self.with(timeout >= ttl::SHORTEST, || {
+        let what = || {
             let given = ttl::shown(timeout);
-            format!("the time-out of a request is 1 ms or more, not {given}")
-        })
+            Fault::invalid(format!(
+                "the time-out of a request is 1 ms or more, not {given}"
+            ))
+        };
+        let is_valid = timeout >= ttl::SHORTEST;
+        self.with(is_valid.then_some(()).ok_or_else(what))
     }
 
     /// How often an operation is sent if its requests get lost: once or more. Default 3.
@@ -49,9 +53,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.topology_mut().attempts = attempts;
-        self.with(attempts > 0, || {
-            "an operation is attempted once or more, not 0 times".to_owned()
-        })
+        let what = || Fault::invalid("an operation is attempted once or more, not 0 times");
+        self.with((attempts > 0).then_some(()).ok_or_else(what))
     }
 
     /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366
@@ -70,12 +73,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn fence_life(mut self, life: Duration) -> Self {
         self.topology_mut().fence_life = life;
-        self.with(ttl::is_valid(life, MINUTE..=ttl::MAX), || {
-            let given = ttl::shown(life);
-            format!(
-                "a fence is remembered for 1 minute to 366 days, in whole milliseconds, not {given}"
-            )
-        })
+        let what = "a fence is remembered for 1 minute to 366 days";
+        self.with(ttl::check_range(what, MINUTE..=ttl::MAX, life))
     }
 
     /// Once, and not in each option.
@@ -84,9 +83,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Arc::make_mut(&mut self.topology)
     }
 
-    /// With an option that `is_valid`, or else with what to say of it.
-    pub(super) fn with(mut self, is_valid: bool, what: impl FnOnce() -> String) -> Self {
-        let checked = is_valid.then_some(()).ok_or_else(|| Fault::invalid(what()));
+    /// With an option that was checked.
+    pub(super) fn with(mut self, checked: Result<(), Fault>) -> Self {
         self.checked.note(checked);
         self
     }

@@ -65,14 +65,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         transport: T,
         runtime: R,
     ) -> Result<Self, Error> {
-        let bridges: Vec<_> = bridges.into_iter().collect();
-        let addresses = bridges.iter().map(Bridge::url);
-        check_distinct(
-            addresses,
-            "a quorum",
-            "bridges with an address of its own each",
-        )?;
-        Ok(Self::over(bridges, Layout::Quorum, transport, runtime))
+        let bridges = bridges.into_iter().collect();
+        Ok(Self::several(bridges, None, transport, runtime)?)
     }
 
     /// A client that spreads its locks over several bridges by their names, for loads that outgrow
@@ -92,17 +86,21 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         transport: T,
         runtime: R,
     ) -> Result<Self, Error> {
-        let (ids, bridges): (Vec<String>, Vec<_>) = bridges
+        let (ids, bridges) = bridges
             .into_iter()
             .map(|(id, bridge)| (id.into(), bridge))
             .unzip();
-        let named = ids.iter().map(String::as_str);
-        check_distinct(
-            named,
-            "a sharded client",
-            "bridges with an id of its own each",
-        )?;
-        let layout = Layout::Sharded(ids.into());
+        Ok(Self::several(bridges, Some(ids), transport, runtime)?)
+    }
+
+    /// With an id for each bridge a sharded client, and a quorum without.
+    pub(crate) fn several(
+        bridges: Vec<Bridge>,
+        ids: Option<Vec<String>>,
+        transport: T,
+        runtime: R,
+    ) -> Result<Self, Fault> {
+        let layout = check_distinct(&bridges, ids)?;
         Ok(Self::over(bridges, layout, transport, runtime))
     }
 
@@ -118,10 +116,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology_mut().quarantine = longest_ttl;
-        self.with(ttl::is_valid(longest_ttl, ttl::SHORTEST..=ttl::MAX), || {
-            let given = ttl::shown(longest_ttl);
-            format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
-        })
+        let what = "a quarantine is 1 ms to 366 days";
+        self.with(ttl::check_range(
+            what,
+            ttl::SHORTEST..=ttl::MAX,
+            longest_ttl,
+        ))
     }
 
     /// For a [sharded](Client::sharded) client: a client of the bridge behind which the lock `name`
@@ -137,22 +137,29 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 }
 
-fn check_distinct<'a>(
-    ids: impl Iterator<Item = &'a str>,
-    what: &str,
-    needs: &str,
-) -> Result<(), Fault> {
-    let ids: Vec<_> = ids.collect();
-    let mut repeats = ids
-        .iter()
-        .enumerate()
-        .filter(|(at, id)| ids[..*at].contains(id));
-    let given = match repeats.next() {
-        Some((_, id)) => format!("{} twice", Named(id)),
-        None if ids.is_empty() => "none".to_owned(),
-        None => return Ok(()),
+fn check_distinct(bridges: &[Bridge], ids: Option<Vec<String>>) -> Result<Layout, Fault> {
+    let (what, needs, names): (_, _, Vec<_>) = match &ids {
+        None => (
+            "a quorum",
+            "address",
+            bridges.iter().map(Bridge::url).collect(),
+        ),
+        Some(ids) => (
+            "a sharded client",
+            "id",
+            ids.iter().map(String::as_str).collect(),
+        ),
+    };
+    let mut repeats = names.iter().enumerate();
+    let repeat = repeats.find(|(at, name)| names[..*at].contains(name));
+    let given = match repeat {
+        Some((_, name)) => format!("{} twice", Named(name)),
+        None if names.is_empty() => "none".to_owned(),
+        None => {
+            return Ok(ids.map_or(Layout::Quorum, |ids| Layout::Sharded(ids.into())));
+        }
     };
     Err(Fault::invalid(format!(
-        "{what} needs {needs}, and was given {given}"
+        "{what} needs bridges with an {needs} of its own each, and was given {given}"
     )))
 }

@@ -188,7 +188,8 @@ async fn once<S: Section, T: Transport, R: Runtime>(
             let mut answers = std::mem::take(&mut decided.answers);
             let behind = answers.split_off(decided.first_write.min(count));
             answers.extend(decided.committed(behind, replies));
-            known.ends(lock, turn.here());
+            // Behind a turn that took the lock nobody is waited for: others want it.
+            (known.seen).ends(lock.key(), lock.runtime().now(), turn.here());
             let waiting = turn.end(answers);
             observe(lock, count, waiting, begun_at);
             Guess::Ended
@@ -213,7 +214,8 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         }) => {
             turn.retreat();
             known.meets_others(lock, &reads, &expected.found, &replies);
-            known.learns(lock, redis_us, &reads, &replies);
+            let now = lock.runtime().now();
+            (known.seen).learn(lock.key(), redis_us, now, &reads, &replies);
             for (at, item) in items.iter().enumerate() {
                 if let Ok(found) = reads.replies(at, &replies) {
                     item.look(found);

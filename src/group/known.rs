@@ -44,24 +44,6 @@ impl Known<'_> {
         common
     }
 
-    /// A turn of one request ends, and so many items are there. Behind one that took the lock
-    /// nobody is waited for: others want it.
-    pub(super) fn ends<T: Transport, R: Runtime>(self, lock: &Lock<T, R>, here: usize) {
-        self.seen.ends(lock.key(), lock.runtime().now(), here);
-    }
-
-    /// As [`Seen::learn`].
-    pub(super) fn learns<T: Transport, R: Runtime>(
-        self,
-        lock: &Lock<T, R>,
-        redis_us: u64,
-        reads: &Reads,
-        found: &[Reply],
-    ) {
-        let now = lock.runtime().now();
-        self.seen.learn(lock.key(), redis_us, now, reads, found);
-    }
-
     /// What the reads at `places` find is not nothing, or will not be. Call this before `note`.
     pub(super) fn meets<T: Transport, R: Runtime>(
         self,

@@ -9,9 +9,8 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::operation::{Acquire, AcquireOptions, Claim, Granted, TryAcquire, check_kind};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, Taken};
 use crate::runtime::Runtime;
-use crate::script;
 use crate::token::Session;
 use crate::transport::Transport;
 
@@ -65,11 +64,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Option<Lease<T, R>>, Vec<Reply>), Error> {
         Ok(match drive(&self.host, self.trying(reads)?).await? {
-            Ok(granted) => {
-                let (lease, replies) = self.granted(granted);
+            Taken::Held(replies) => (None, replies),
+            taken => {
+                let (lease, replies) = self.granted(taken.lock()?);
                 (Some(lease), replies)
             }
-            Err(replies) => (None, replies),
         })
     }
 
@@ -147,7 +146,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
         let acquire = self.acquiring_as(acquisition, false)?;
         let asking = pin!(drive_reading(&self.host, acquire, reads));
-        Ok(self.granted(self.unless_gone(asking).await?))
+        Ok(self.granted(self.unless_gone(asking).await?.lock()?))
     }
 
     /// As [`Lock::acquire_as`], but the reply to a read that failed is its error.
@@ -158,7 +157,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let acquire = self.acquiring_as(acquisition, true)?;
         let granted = drive_reading(&self.host, acquire, reads).await?;
-        Ok(self.granted(granted))
+        Ok(self.granted(granted.lock()?))
     }
 
     /// Runs `work` under the lock. Renews the lock every third of its ttl while the work runs, and
@@ -209,21 +208,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
     pub fn check_reads(&self, reads: &[Command]) -> Result<(), Error> {
-        Ok(self.reads_checked(reads)?)
-    }
-
-    pub(crate) fn reads_checked(&self, reads: &[Command]) -> Result<(), Fault> {
-        self.settings.check()?;
-        let checked =
-            script::check_reads(reads).and_then(|()| check_kind(&self.settings.kind, reads));
-        checked.map_err(|fault| fault.of_lock(Some(self.key())))
-    }
-
-    /// The same of what a lease of it would have to run.
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
-        let checked = script::check_writes(writes, &self.settings.name);
-        checked.map_err(|fault| fault.of_lock(Some(self.key())))
+        Ok(self.settings.check_reads(reads)?)
     }
 
     async fn acquire_within(
@@ -232,7 +217,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         reads: &[Command],
     ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
         let asking = pin!(drive(&self.host, self.acquiring(wait, reads)?));
-        Ok(self.granted(self.unless_gone(asking).await?))
+        Ok(self.granted(self.unless_gone(asking).await?.lock()?))
     }
 
     pub(crate) fn granted(&self, granted: Granted) -> (Lease<T, R>, Vec<Reply>) {
@@ -245,18 +230,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         wait: Option<Duration>,
         reads: &[Command],
     ) -> Result<Acquire, Fault> {
-        self.reads_checked(reads)?;
+        self.settings.check_reads(reads)?;
         let options = self.options_of(wait);
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
-    pub(crate) fn trying(&self, reads: &[Command]) -> Result<TryAcquire, Fault> {
-        self.reads_checked(reads)?;
+    pub(crate) fn trying(&self, reads: &[Command]) -> Result<Acquire, Fault> {
+        self.settings.check_reads(reads)?;
         let options = AcquireOptions {
             reads_in_any_case: true,
             ..self.options_of(None)
         };
-        Ok(TryAcquire::reading(self.new_claim()?, options, reads))
+        Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
     /// With `tells_each` a read that failed is a reply.
@@ -278,7 +263,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         } else {
             let caller = acquisition.ask(runtime, kind.wants());
             let caller = caller.map_err(|error| error.of_lock(Some(self.key())))?;
-            let claim = self.claim(caller.token(), caller.session(runtime)?)?;
+            let claim = self.claim(caller.token(), caller.session(runtime)?);
             Claim {
                 caller: Some(caller),
                 ..claim
@@ -298,7 +283,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     pub(crate) fn new_claim(&self) -> Result<Claim, Fault> {
+        self.settings.check()?;
         let (session, token) = Session::with_token(self.runtime())?;
-        self.claim(token, session)
+        Ok(self.claim(token, session))
     }
 }

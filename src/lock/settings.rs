@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::checked::Checked;
+use crate::command::Command;
 use crate::error::Fault;
 use crate::kind::Kind;
 use crate::name::Name;
+use crate::operation::check_kind;
 use crate::replicas::Replicas;
+use crate::script;
 use crate::topology::Topology;
 
 /// Shared by a lock and its claims, so that neither copies it. It knows no host, so its code is
@@ -43,6 +46,20 @@ impl Settings {
     /// What is invalid, if anything is.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         self.checked.of(Some(self.name.shown()))
+    }
+
+    /// Whether it is valid, and its acquisition can have `reads`.
+    pub(crate) fn check_reads(&self, reads: &[Command]) -> Result<(), Fault> {
+        self.check()?;
+        let checked = script::check_reads(reads).and_then(|()| check_kind(&self.kind, reads));
+        checked.map_err(|fault| fault.of_lock(Some(self.name.shown())))
+    }
+
+    /// The same of what a lease of it would have to run.
+    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
+        let checked = script::check_writes(writes, &self.name);
+        checked.map_err(|fault| fault.of_lock(Some(self.name.shown())))
     }
 
     pub(crate) fn lasts(&self) -> Duration {

@@ -111,7 +111,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     {
         let granted = match self.begin().await {
             Ok(Taken::Result(text)) => return Ok(OnceOutcome::Replayed(self.read_back(&text)?)),
-            Ok(Taken::Lock(granted)) => granted,
+            Ok(taken) => taken.lock().map_err(Error::from)?,
             Err(error) if is_away(&error) => {
                 let _goes_on = self.lock.host().going_on.begin();
                 return Ok(OnceOutcome::NotKept(Box::pin(work(None)).await?));
@@ -166,7 +166,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ) -> Result<OnceOutcome<V>, E> {
         let granted = match self.begin().await? {
             Taken::Result(text) => return Ok(OnceOutcome::Replayed(read(text)?)),
-            Taken::Lock(granted) => granted,
+            taken => taken.lock().map_err(Error::from)?,
         };
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(lease).await?;
@@ -177,7 +177,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         Ok(OnceOutcome::Executed(self.execute(granted, execute).await?))
     }
 
-    async fn begin(&self) -> Result<Taken<Granted>, Error> {
+    async fn begin(&self) -> Result<Taken, Error> {
         let begun = pin!(drive(self.lock.host(), self.beginning()?));
         Ok(self.lock.unless_gone(begun).await?)
     }

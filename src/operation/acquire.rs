@@ -28,10 +28,9 @@ use super::ask::Ask;
 use super::backoff::Backoff;
 use super::schedule::Schedule;
 use super::{Claim, Cx, Id, Input, Operation};
-use crate::command::{Command, Reply};
 use crate::error::Fault;
 use crate::runtime::Instant;
-use crate::script::{Call, Waiter, shape};
+use crate::script::{Call, Waiter};
 use place::Place;
 use subscription::Subscription;
 use taken::{Attempted, HeldBy};
@@ -165,14 +164,22 @@ impl Acquire {
         self.step = step;
         None
     }
+}
+
+impl Operation for Acquire {
+    type Outcome = Result<Taken, Fault>;
 
     /// Gives back what was asked for, unless the outcome is a lock.
-    fn take(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Result<Taken<Granted>, Fault>> {
+    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         Some(match self.next(cx, input)? {
             Attempted::Granted(grant) => Ok(Taken::Lock(self.granted(cx, grant))),
             Attempted::Kept(result) => {
                 self.served(cx);
                 Ok(Taken::Result(result))
+            }
+            Attempted::Held(found) if self.options.reads_in_any_case => {
+                self.give_up(cx);
+                Ok(Taken::Held(found.contended.replies))
             }
             Attempted::Held(found) => {
                 let held = self.held(cx.now, found.contended, None);
@@ -185,65 +192,8 @@ impl Acquire {
             }
         })
     }
-}
-
-impl Operation for Acquire {
-    type Outcome = Result<Granted, Fault>;
-
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        let taken = self.take(cx, input)?;
-        Some(taken.and_then(Taken::lock))
-    }
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         self.abort(cx);
-    }
-}
-
-/// As [`Acquire`], for work that is executed once. Its outcome is the lock, or the result.
-pub(crate) struct AcquireOnce(pub(crate) Acquire);
-
-impl Operation for AcquireOnce {
-    type Outcome = Result<Taken<Granted>, Fault>;
-
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        self.0.take(cx, input)
-    }
-
-    fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.0.abort(cx);
-    }
-}
-
-/// Takes a lock if it is free, and returns the replies to the reads in either case.
-pub(crate) struct TryAcquire(Acquire);
-
-impl TryAcquire {
-    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
-        Self(Acquire::reading(claim, options, reads))
-    }
-}
-
-impl Operation for TryAcquire {
-    type Outcome = Result<Result<Granted, Vec<Reply>>, Fault>;
-
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
-        let Self(acquire) = self;
-        Some(match acquire.next(cx, input)? {
-            Attempted::Held(found) => {
-                acquire.give_up(cx);
-                Ok(Err(found.contended.replies))
-            }
-            Attempted::Granted(grant) => Ok(Ok(acquire.granted(cx, grant))),
-            Attempted::Kept(_) => Err(shape()),
-            Attempted::Failed(fault) => {
-                acquire.give_up(cx);
-                Err(fault)
-            }
-        })
-    }
-
-    fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.0.abort(cx);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ask::HearOut;
 use super::{Ask, Completed, Cx, Input, Operation, TimeLimit};
 use crate::acquisition::Caller;
 use crate::command::{Command, Reply};
@@ -95,6 +96,12 @@ impl Claim {
             ask: None,
             lease: None,
         });
+    }
+
+    /// Has `call` give up what may have been executed, or may be yet, and was not told to its
+    /// caller. Nobody is left to be told what came of it.
+    pub(super) fn give_up(&self, cx: &mut Cx<'_>, call: Call) {
+        cx.begin_in_background(HearOut(self.ask(call.into(), TimeLimit::TIMEOUT)));
     }
 
     /// Whether nobody else goes on with it.

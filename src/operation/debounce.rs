@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use super::{Ask, Cx, Id, Input, Operation, PacedCall};
+use super::{Ask, Claim, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
@@ -21,7 +21,7 @@ const MOST_EARLY: u32 = 10;
 
 /// Comes to whether it goes through; else it was overtaken.
 pub(crate) struct Settle {
-    call: PacedCall,
+    claim: Claim,
     phase: Phase,
     /// How long it was told to wait, and until when that is by this host's clock.
     time: Nanos,
@@ -37,15 +37,15 @@ enum Phase {
 }
 
 impl Settle {
-    pub(crate) fn new(call: PacedCall, wait: Duration, max_wait: Duration) -> Self {
-        let PacedCall { name, token, .. } = &call;
-        let arriving = call.ask(Call::arrive(name, token, wait, max_wait));
+    pub(crate) fn new(claim: Claim, wait: Duration, max_wait: Duration) -> Self {
+        let arriving = Call::arrive(&claim.lock.name, &claim.token, wait, max_wait);
+        let arriving = claim.ask(arriving.into(), TimeLimit::TIMEOUT);
         Self {
             phase: Phase::Arriving(arriving),
             time: Nanos::ZERO,
             until: Instant::ORIGIN,
             early: 0,
-            call,
+            claim,
         }
     }
 
@@ -54,16 +54,16 @@ impl Settle {
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>, is_over: bool) {
-        let PacedCall { name, token, .. } = &self.call;
-        let mut ask = self.call.ask(Call::settle(name, token, is_over));
+        let call = Call::settle(&self.claim.lock.name, &self.claim.token, is_over);
+        let mut ask = self.claim.ask(call.into(), TimeLimit::TIMEOUT);
         ask.begin(cx);
         self.phase = Phase::Settling(ask);
     }
 
     /// Only then may a request of it arrive that nobody counts on.
     fn leave(&self, cx: &mut Cx<'_>) {
-        let PacedCall { name, token, .. } = &self.call;
-        self.call.give_up(cx, Call::leave(name, token));
+        let call = Call::leave(&self.claim.lock.name, &self.claim.token);
+        self.claim.give_up(cx, call);
     }
 
     fn settled(&mut self, cx: &mut Cx<'_>, settled: Answer) -> Option<Result<bool, Fault>> {

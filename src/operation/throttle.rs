@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-use super::{Ask, Cx, Input, Operation, PacedCall};
+use super::{Ask, Claim, Cx, Input, Operation, TimeLimit};
 use crate::error::Fault;
 use crate::script::{Answer, Call, shape};
 
 /// Comes to for how long no other call passes, or `None` if this one did.
 pub(crate) struct Pass {
-    call: PacedCall,
+    claim: Claim,
     ask: Ask,
 }
 
 impl Pass {
-    pub(crate) fn new(call: PacedCall, window: Duration) -> Self {
-        let ask = call.ask(Call::pass(&call.name, &call.token, window));
-        Self { call, ask }
+    pub(crate) fn new(claim: Claim, window: Duration) -> Self {
+        let call = Call::pass(&claim.lock.name, &claim.token, window);
+        let ask = claim.ask(call.into(), TimeLimit::TIMEOUT);
+        Self { claim, ask }
     }
 
     fn give_back(&self, cx: &mut Cx<'_>) {
-        let PacedCall { name, token, .. } = &self.call;
-        self.call.give_up(cx, Call::give_back(name, token));
+        let call = Call::give_back(&self.claim.lock.name, &self.claim.token);
+        self.claim.give_up(cx, call);
     }
 }
 

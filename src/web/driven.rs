@@ -14,12 +14,11 @@ use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
-pub use super::faces::Guessed;
-pub use super::held::Held;
+pub use super::faces::{Guessed, client};
+pub use super::held::{Held, Writes};
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
-pub use super::writes::Writes;
 pub use crate::bridge::quote_into;
-pub use crate::error::Fault;
+pub use crate::error::fault::Fault;
 
 /// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
 pub fn values(text: &str) -> Vec<Reply> {

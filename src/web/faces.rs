@@ -2,22 +2,38 @@
 //! drives, in place of futures.
 
 use super::driven::{Outside, Sent};
-use super::held::{Held, JsHost};
+use super::held::{Held, JsHost, Writes};
 use super::steps::{Came, Outcome, Steps};
-use super::writes::Writes;
 use crate::acquisition::Acquisition;
+use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::{Cached, Once};
-use crate::operation::{Granted, RunOrLock, Taken};
+use crate::operation::{RunOrLock, Taken};
 use crate::read::{reading, replies};
 use crate::resp;
 use crate::script;
 use crate::throttle::Throttle;
 use crate::token::Token;
+
+/// A client of one bridge without an id, or of several.
+///
+/// # Errors
+/// As [`Client::quorum`] and [`Client::sharded`].
+pub fn client(
+    is_quorum: bool,
+    bridges: Vec<Bridge>,
+    ids: Vec<String>,
+    host: Outside,
+) -> Result<Client<Sent, Outside>, Fault> {
+    match bridges.as_slice() {
+        [bridge] if !is_quorum && ids.is_empty() => Ok(Client::new(bridge.clone(), Sent, host)),
+        _ => Client::several(bridges, (!is_quorum).then_some(ids), Sent, host),
+    }
+}
 
 #[doc(hidden)]
 impl Client<Sent, Outside> {
@@ -67,7 +83,7 @@ impl Lock<Sent, Outside> {
     /// # Errors
     /// As there.
     pub fn checked_reads(&self, reads: &[Command]) -> Result<(), Fault> {
-        self.reads_checked(reads)
+        self.settings.check_reads(reads)
     }
 
     /// Whether it has turns of one request, after so many that were sent for it.
@@ -98,7 +114,7 @@ impl Lock<Sent, Outside> {
         let guessing = guessing.ok_or_else(|| Fault::invalid("nobody can expect that"))?;
         let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
             RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
-            RunOrLock::Lock(granted) => taken(place, Ok(*granted)),
+            RunOrLock::Lock(granted) => taken(place, Ok(Taken::Lock(*granted))),
             RunOrLock::Missed {
                 redis_us,
                 replies,
@@ -111,11 +127,7 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::try_acquire_and_read`].
     pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
-        let tried = |place: &JsHost, tried: Result<_, Fault>| match tried? {
-            Ok(granted) => taken(place, Ok(granted)),
-            Err(replies) => Ok(Came::Taken(None, replies)),
-        };
-        Steps::new(self.host(), self.trying(reads), tried)
+        Steps::new(self.host(), self.trying(reads), taken)
     }
 
     /// Whether a lease of it could have these run.
@@ -123,7 +135,7 @@ impl Lock<Sent, Outside> {
     /// # Errors
     /// [`Error::InvalidArgument`] if not.
     pub fn checked_writes(&self, writes: &[Command]) -> Result<(), Fault> {
-        self.check_writes(writes)
+        self.settings.check_writes(writes)
     }
 
     /// As [`Lock::inspect`].
@@ -153,13 +165,15 @@ impl Lock<Sent, Outside> {
 
 #[doc(hidden)]
 impl Once<Sent, Outside> {
+    /// The same, with other options of its lock.
+    #[must_use]
+    pub fn under(self, set: impl FnOnce(Lock<Sent, Outside>) -> Lock<Sent, Outside>) -> Self {
+        self.of(set)
+    }
+
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self) -> Steps {
-        let begun = |place: &JsHost, begun: Result<_, Fault>| match begun? {
-            Taken::Lock(granted) => taken(place, Ok(granted)),
-            Taken::Result(kept) => Ok(Came::Kept(kept)),
-        };
-        Steps::new(self.lock().host(), self.beginning(), begun)
+        Steps::new(self.lock().host(), self.beginning(), taken)
     }
 
     /// As [`Once::forget`].
@@ -191,7 +205,7 @@ impl Cached<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self) -> Steps {
-        Steps::new(self.paced().host(), self.passing(), |_, left| {
+        Steps::new(self.lock().host(), self.passing(), |_, left| {
             left.map(Came::Time)
         })
     }
@@ -201,7 +215,7 @@ impl Throttle<Sent, Outside> {
 impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self) -> Steps {
-        Steps::new(self.paced().host(), self.settling(), |_, settled| {
+        Steps::new(self.lock().host(), self.settling(), |_, settled| {
             settled.map(Came::Flag)
         })
     }
@@ -223,8 +237,14 @@ pub struct Guessed {
     pub takes: bool,
 }
 
-/// An acquisition comes to a lease.
-fn taken(place: &JsHost, granted: Result<Granted, Fault>) -> Outcome {
-    let (held, replies) = Held::by(place, granted?);
-    Ok(Came::Taken(Some(held), replies))
+/// What an acquisition comes to.
+fn taken(place: &JsHost, taken: Result<Taken, Fault>) -> Outcome {
+    Ok(match taken? {
+        Taken::Lock(granted) => {
+            let (held, replies) = Held::by(place, granted);
+            Came::Taken(Some(held), replies)
+        }
+        Taken::Result(kept) => Came::Kept(kept),
+        Taken::Held(replies) => Came::Taken(None, replies),
+    })
 }

@@ -96,14 +96,13 @@ impl Bridge {
             // A text can be written to.
             let _ = write!(message, "{between}{url} and {credential}");
         }
-        Err(Fault::invalid(message))
+        Err(Fault::invalid(message).into())
     }
 }
 
 fn half(set: &str, missing: &str) -> Error {
-    Fault::invalid(format!(
-        "the environment has {set}, and no {missing}: set both"
-    ))
+    let what = format!("the environment has {set}, and no {missing}: set both");
+    Fault::invalid(what).into()
 }
 
 /// Background work goes on after the response. The context stays the handler's.

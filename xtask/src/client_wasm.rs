@@ -24,6 +24,9 @@ pub(crate) fn bind(stem: &str, folder: &Path) -> Result<()> {
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
             "-Oz",
+            // A part that has one caller stays apart: hosts compile what they call first, and a
+            // function with many variables takes more bytes for each.
+            "--one-caller-inline-max-function-size=0",
             "--strip-debug",
             "--strip-producers",
             // It prints the names, for npm/build.js.

@@ -66,17 +66,20 @@ pub(super) struct HeldBy {
 }
 
 /// What there is to have: the lock, or what was done under it.
-pub(crate) enum Taken<L> {
-    Lock(L),
+pub(crate) enum Taken {
+    Lock(Granted),
     /// The work was executed before, and this is its kept result.
     Result(String),
+    /// Another has the lock. That is no error if it reads in any case: these are the replies.
+    Held(Vec<Reply>),
 }
 
-impl<L> Taken<L> {
-    pub(super) fn lock(self) -> Result<L, Fault> {
+impl Taken {
+    /// Of an acquisition that comes to nothing else.
+    pub(crate) fn lock(self) -> Result<Granted, Fault> {
         match self {
-            Self::Lock(lock) => Ok(lock),
-            Self::Result(_) => Err(shape()),
+            Self::Lock(granted) => Ok(granted),
+            Self::Result(_) | Self::Held(_) => Err(shape()),
         }
     }
 }

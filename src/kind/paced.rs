@@ -1,6 +1,12 @@
-//! What lets the last call of a burst through, once it is quiet. No lock: nobody holds it.
+//! What calls come to: a throttle lets one through in a window, a debounce the last of a burst once
+//! it is quiet. No locks: nobody holds them, and they end with their time.
 
 use super::lua::{Script, part};
+
+/// Passes, or says for how long nobody may.
+pub(crate) static PASS: Script = Script::of(&[part!("throttle/pass.lua")]);
+/// Gives back a pass that its caller was not told of.
+pub(crate) static GIVE_BACK: Script = Script::of(&[part!("throttle/give_back.lua")]);
 
 const WAITING: &str = part!("debounce/waiting.lua");
 
