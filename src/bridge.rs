@@ -1,11 +1,13 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
+mod access;
 mod answer;
 mod endpoint;
 mod events;
 mod json;
 mod listening;
 mod objects;
+mod push;
 mod upstash;
 mod webdis;
 
@@ -16,13 +18,15 @@ use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::redact;
 use crate::transport::{Request, Response};
+use access::Access;
 use endpoint::PlainHttp;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub(crate) use json::array;
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub use json::quote_into;
-pub(crate) use listening::{Listening, Push};
+pub(crate) use listening::Listening;
+pub(crate) use push::Push;
 
 /// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
@@ -250,17 +254,6 @@ impl Bridge {
         text.chars().take(200).collect()
     }
 }
-
-/// How a dialect proves that it may use the bridge.
-#[derive(Clone)]
-struct Access {
-    headers: Headers,
-    listening_headers: Headers,
-    /// The texts that no message may quote.
-    secrets: Vec<String>,
-}
-
-type Headers = [(&'static str, String); 2];
 
 /// What to post to a bridge.
 pub(crate) struct Post {

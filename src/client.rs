@@ -15,12 +15,13 @@ use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::{Error, Fault};
 use crate::kind::Kind;
-use crate::lock::{Lock, Settings};
+use crate::lock::Lock;
 use crate::name::Name;
 use crate::once::{Cached, Once};
 use crate::read::read;
 use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
+use crate::settings::Settings;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 

@@ -103,6 +103,7 @@ mod resp;
 mod runtime;
 mod script;
 mod select;
+mod settings;
 mod throttle;
 mod token;
 mod topology;

@@ -3,7 +3,6 @@
 mod acquire;
 mod guess;
 mod options;
-mod settings;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +19,9 @@ use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit};
 use crate::read::read;
 use crate::runtime::{Runtime, Task};
 use crate::script::{Call, Inspection};
+use crate::settings::Settings;
 use crate::token::{Session, Token};
 use crate::transport::Transport;
-
-pub(crate) use settings::Settings;
 
 /// A name that one holder (or, of a semaphore or for readers, a number of holders) may have at a
 /// time, and how to ask for it.

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use crate::command::Command;
 use crate::error::{Error, Fault};
-use crate::lock::{Lock, Settings};
+use crate::lock::Lock;
 use crate::operation::Acquire;
 use crate::runtime::Runtime;
 use crate::script;
+use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::ttl;
 

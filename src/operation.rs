@@ -35,7 +35,7 @@ use crate::transport::{Request, Response, TransportError};
 
 pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, Taken};
 pub(crate) use ask::Ask;
-pub(crate) use claim::{Claim, GiveBack, check_kind};
+pub(crate) use claim::{Claim, GiveBack};
 pub(crate) use debounce::Settle;
 pub(crate) use guess::{RunGuess, RunOrLock};
 pub(crate) use hold::{Hold, Terms, Why};

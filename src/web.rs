@@ -48,6 +48,8 @@ mod open;
 mod steps;
 #[cfg(feature = "worker")]
 mod worker;
+#[cfg(feature = "host-json")]
+mod writes;
 
 pub use crate::bridge::Bridge;
 pub use callback::settled;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::events::Events;
 use super::objects::Objects;
-use super::{Bridge, Dialect, Post, upstash, webdis};
+use super::{Bridge, Dialect, Post, Push, upstash, webdis};
 use crate::transport::Response;
 
 impl Bridge {
@@ -67,13 +67,4 @@ impl Listening {
             Stream::Webdis(objects) => objects.read(piece, hear),
         }
     }
-}
-
-/// A message of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// From now on no message is missed.
-    Listening,
-    /// Somebody published this.
-    Message(String),
 }

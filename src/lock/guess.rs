@@ -1,11 +1,12 @@
 //! Runs a turn as if under the lock, or takes the lock.
 
-use super::{Lock, Settings};
+use super::Lock;
 use crate::drive::drive;
 use crate::error::Fault;
 use crate::operation::{Claim, RunGuess, RunOrLock};
 use crate::runtime::Runtime;
 use crate::script::{Call, Guess};
+use crate::settings::Settings;
 use crate::transport::Transport;
 
 /// A wait for the lock, which may come behind it, has so many requests.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Lock, Settings};
+use super::Lock;
 #[cfg(doc)]
 use crate::error::ReservationError;
 use crate::error::{Error, Fault};
@@ -12,6 +12,7 @@ use crate::name;
 use crate::redact::Named;
 use crate::replicas::Replicas;
 use crate::runtime::Runtime;
+use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::ttl;
 

@@ -9,11 +9,10 @@ use crate::acquisition::Caller;
 use crate::command::{Command, Reply};
 use crate::error::Fault;
 use crate::event::{Event, EventKind};
-use crate::kind::Kind;
-use crate::lock::Settings;
 use crate::redact;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{self, Answer, Call, Subject, Waiter};
+use crate::settings::{Settings, check_kind};
 use crate::token::{Session, Token};
 use crate::topology::Endpoint;
 
@@ -149,14 +148,6 @@ impl Claim {
         };
         self.observe(host, kind);
     }
-}
-
-/// Whether a lock of this kind has these commands run, if there are any.
-pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault> {
-    if commands.is_empty() {
-        return Ok(());
-    }
-    kind.check_commands()
 }
 
 /// Gives back what nobody uses any more, unless somebody else goes on with it. Best effort: the

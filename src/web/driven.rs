@@ -15,8 +15,9 @@ use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::transport::{Request, Response, Transport, TransportError};
 
 pub use super::faces::{Guessed, client};
-pub use super::held::{Held, Writes};
+pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
+pub use super::writes::Writes;
 pub use crate::bridge::quote_into;
 pub use crate::error::fault::Fault;
 

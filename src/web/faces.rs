@@ -2,8 +2,9 @@
 //! drives, in place of futures.
 
 use super::driven::{Outside, Sent};
-use super::held::{Held, JsHost, Writes};
+use super::held::{Held, JsHost};
 use super::steps::{Came, Outcome, Steps};
+use super::writes::Writes;
 use crate::acquisition::Acquisition;
 use crate::bridge::Bridge;
 use crate::client::Client;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::super::Why;
 use super::super::schedule::{self, Schedule};
-use super::super::{Why, check_kind};
 use super::subscription::Subscription;
 use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
 use crate::acquisition::QueuePlace;
@@ -11,6 +11,7 @@ use crate::command::Command;
 use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::script::{self, Call, Reads, Waiter};
+use crate::settings::check_kind;
 
 /// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
 /// queueing, or in keeping one to give up what was asked for.

@@ -8,7 +8,6 @@ use crate::command::Command;
 use crate::error::Fault;
 use crate::kind::Kind;
 use crate::name::Name;
-use crate::operation::check_kind;
 use crate::replicas::Replicas;
 use crate::script;
 use crate::topology::Topology;
@@ -70,4 +69,12 @@ impl Settings {
     pub(crate) fn uptime(&self) -> Option<Duration> {
         (self.kind.is_voted()).then(|| self.lasts().max(self.topology.quarantine))
     }
+}
+
+/// Whether a lock of this kind has these commands run, if there are any.
+pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault> {
+    if commands.is_empty() {
+        return Ok(());
+    }
+    kind.check_commands()
 }
