@@ -2,7 +2,7 @@
 export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 }
-export type ErrorCode = "invalid_argument" | "entropy_unavailable" | "held" | "quarantined" | "not_replicated" | "fingerprint_mismatch" | "result_too_large" | "result_unreadable" | "lost" | "expired" | "max_hold_exceeded" | "released" | "busy" | "command_failed" | "wrong_type" | "unauthorized" | "refused" | "unavailable" | "timed_out" | "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply" | "internal";
+export type ErrorCode = "invalid_argument" | "entropy_unavailable" | "held" | "quarantined" | "not_replicated" | "fingerprint_mismatch" | "result_too_large" | "result_unreadable" | "sold_out" | "owner_limit" | "confirmed" | "lost" | "expired" | "max_hold_exceeded" | "released" | "busy" | "command_failed" | "wrong_type" | "unauthorized" | "refused" | "unavailable" | "timed_out" | "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply" | "internal";
 export declare abstract class EdgelockError extends Error {
 	abstract readonly code: ErrorCode;
 	readonly isOutcomeUnknown: boolean;
@@ -48,6 +48,10 @@ export declare class ResultError extends EdgelockError {
 	readonly bytes: number | null;
 	readonly most: number | null;
 }
+export declare class ReservationError extends EdgelockError {
+	readonly name = "ReservationError";
+	readonly code: "sold_out" | "owner_limit" | "confirmed";
+}
 export declare class LostError extends EdgelockError {
 	readonly name = "LostError";
 	readonly code: "lost" | "expired" | "max_hold_exceeded";
@@ -91,7 +95,7 @@ export declare class InternalError extends EdgelockError {
 	readonly name = "InternalError";
 	readonly code = "internal";
 }
-export type AnyEdgelockError = InvalidArgumentError | EntropyUnavailableError | HeldError | QuarantinedError | NotReplicatedError | FingerprintMismatchError | ResultError | LostError | ReleasedError | BusyError | CommandFailedError | WrongTypeError | RefusedError | UnavailableError | TimedOutError | BadResponseError | InternalError;
+export type AnyEdgelockError = InvalidArgumentError | EntropyUnavailableError | HeldError | QuarantinedError | NotReplicatedError | FingerprintMismatchError | ResultError | ReservationError | LostError | ReleasedError | BusyError | CommandFailedError | WrongTypeError | RefusedError | UnavailableError | TimedOutError | BadResponseError | InternalError;
 export type Reply = null | number | bigint | string | Uint8Array | {
 	readonly error: string;
 } | {
@@ -101,6 +105,7 @@ export interface Inspection {
 	readonly holder: Holder | null;
 	readonly holders: readonly Holder[];
 	readonly free: number | null;
+	readonly confirmed: number | null;
 	readonly isRead: boolean;
 	readonly fence: number | bigint | null;
 	readonly waiters: number;
@@ -166,7 +171,16 @@ export interface LockOptions {
 	} | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
-export type SemaphoreOptions = Omit<LockOptions, "signalList">;
+export interface SemaphoreOptions extends Omit<LockOptions, "signalList"> {
+	readonly weight?: number | undefined;
+}
+export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label"> {
+	readonly weight?: number | undefined;
+	readonly owner?: {
+		readonly id: string;
+		readonly most: number;
+	} | undefined;
+}
 export type ReadWriteOptions = Omit<LockOptions, "signalList">;
 export type LockAllOptions = Omit<LockOptions, "signalList">;
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
@@ -352,6 +366,7 @@ export declare class Client {
 	lock(name: string, options?: LockOptions): Lock;
 	reentrant(name: string, owner: string, options?: ReentrantOptions): Lock;
 	semaphore(name: string, permits: number, options?: SemaphoreOptions): Lock;
+	reservations(name: string, units: number, options?: ReservationOptions): Lock;
 	readWrite(name: string): ReadWrite;
 	lockAll(names: readonly string[], options?: LockAllOptions): Lock;
 	once(key: string, options: OnceOptions & {

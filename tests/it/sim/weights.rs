@@ -13,8 +13,8 @@ fn no_promise_breaks() {
     super::hold_for(Weights, seeds(SEEDS));
 }
 
-/// In this world the holds of a heavy and of a light one had ended. Who removed the heavy one forgot
-/// whose the other was, and took it for another program's.
+/// In this world the holds of a heavy and of a light one had ended. Who removed the heavy one
+/// forgot whose the other was, and took it for another program's.
 #[test]
 fn who_removes_a_heavy_holder_knows_the_others_that_have_ended() {
     const SEED: u64 = 14_681_055_492;
