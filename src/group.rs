@@ -6,6 +6,7 @@ mod driver;
 mod ending;
 mod gather;
 mod guess;
+mod guessed;
 mod habits;
 mod known;
 mod lines;

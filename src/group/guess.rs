@@ -22,42 +22,32 @@
 //! so does the first one of the turns behind it, until one is right: what the reads find may never
 //! repeat.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::decide::{Turn, Under, decide};
 use super::driver::Driver;
-use super::ending::{fail, observe, undecided};
 use super::gather::Bound;
+use super::guessed::{Found, Guessed};
 use super::known::{Known, may_guess};
-use super::reads::{Pending, Reads, bytes, retain};
+use super::reads::{Reads, bytes, retain};
 use super::section::Section;
-use crate::command::Reply;
-use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::operation::RunOrLock;
 use crate::resp;
-use crate::runtime::{Instant, Runtime};
+use crate::runtime::Runtime;
 use crate::script;
 use crate::transport::Transport;
 
-/// A turn that has the lock.
-pub(super) struct Found<S: Section, T: Transport, R: Runtime> {
-    pub(super) lease: Lease<T, R>,
-    pub(super) items: Vec<Arc<Pending<S::Item>>>,
-    pub(super) reads: Reads,
-    pub(super) replies: Vec<Reply>,
-    pub(super) begun_at: Instant,
-}
-
-/// What became of it.
-pub(super) enum Guess<S: Section, T: Transport, R: Runtime> {
-    Ended,
-    /// After so many requests: another has the lock; or nothing can be guessed, if there were none.
-    NeedsLock(u32),
+/// What one guess comes to.
+enum Tried<S: Section, T: Transport, R: Runtime> {
+    /// All callers are told; or the turn has the lock, and is to decide once more.
+    Done(Option<Found<S, T, R>>),
+    /// Nothing can be guessed, and no request was sent.
+    Unable,
+    /// Another has the lock, after so many requests.
+    Held(u32),
     /// What the reads found is known now, after so many requests.
     Wrong(u32),
-    Locked(Found<S, T, R>),
 }
 
 /// A request that is later than this runs no writes. Its receipt lives for longer.
@@ -68,16 +58,20 @@ const LATEST: Duration = Duration::from_secs(20);
 /// in the queue.
 const HELD: u32 = 2;
 
-/// Guesses, if the section and the lock have such turns.
+/// Guesses, if the section and the lock have such turns. Returns a turn that has the lock, if it is
+/// not done.
+///
+/// # Errors
+/// It must wait for the lock. So many requests were sent.
 pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     lock: &Lock<T, R>,
     bound: Bound,
     known: Known<'_>,
-) -> Guess<S, T, R> {
+) -> Result<Option<Found<S, T, R>>, u32> {
     if !may_guess::<S, _, _>(lock) {
-        return Guess::NeedsLock(0);
+        return Err(0);
     }
     // Pauses are counted: clocks of different clients may have nothing in common.
     let come_back = known.seen.come_back(lock.key(), lock.runtime().now());
@@ -94,19 +88,19 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
         }
         let takes = is_wrong || !lock.without(1).has_turns();
         match once(section, turn, &lock, bound, known, takes).await {
-            Guess::NeedsLock(0) => break,
-            Guess::NeedsLock(requests) => {
+            Tried::Done(found) => return Ok(found),
+            Tried::Unable => break,
+            Tried::Held(requests) => {
                 sent += requests;
                 held += 1;
             }
-            Guess::Wrong(requests) => {
+            Tried::Wrong(requests) => {
                 sent += requests;
                 is_wrong = true;
             }
-            outcome => return outcome,
         }
     }
-    Guess::NeedsLock(sent)
+    Err(sent)
 }
 
 async fn once<S: Section, T: Transport, R: Runtime>(
@@ -116,27 +110,27 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     bound: Bound,
     known: Known<'_>,
     takes: bool,
-) -> Guess<S, T, R> {
+) -> Tried<S, T, R> {
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
-        return Guess::Ended;
+        return Tried::Done(None);
     };
     let mut reads = Reads::of(items.iter().map(|item| &**item));
     let expected = known.seen.guess(lock.key(), &reads, begun_at);
     let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
     // If there is an error, who asks for the lock has it, too.
     let (Some((text, expected)), Ok(claim)) = (with_text, lock.new_claim()) else {
-        return Guess::NeedsLock(0);
+        return Tried::Unable;
     };
     let Some(has) = turn.begin() else {
-        return Guess::Ended;
+        return Tried::Done(None);
     };
     retain(&mut items, &has);
     reads.retain(&has);
     if items.is_empty() {
         return end(turn);
     }
-    let mut decided = {
+    let decided = {
         let under = Under {
             reads: &reads,
             replies: &expected.found,
@@ -161,11 +155,11 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
         turn.retreat();
         items.iter().for_each(|item| item.reopen());
-        return Guess::NeedsLock(0);
+        return Tried::Unable;
     }
     // If this does not end, the next driver gives the lock back.
     if !turn.commit(&claim.token) {
-        return Guess::Ended;
+        return Tried::Done(None);
     }
     let lasts = lock.lasts().min(LATEST).as_micros() as u64;
     let guess = script::Guess {
@@ -175,82 +169,46 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         until_us: expected.redis_us.saturating_add(lasts),
         takes,
     };
-    let count = items.len();
-    match lock.guess(claim, &guess).await {
-        Ok(RunOrLock::Ran { fence, mut replies }) => {
-            let found = decided.split_off_found(&mut replies);
-            if !decided.writes.is_empty() {
-                known.meets(lock, &reads, reads.alone(decided.writers()));
-                known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
-            }
-            let writers = decided.writers().count();
-            known.habits.learn(lock.key(), 2 * writers >= count);
-            let mut answers = std::mem::take(&mut decided.answers);
-            let behind = answers.split_off(decided.first_write.min(count));
-            answers.extend(decided.committed(behind, replies));
-            // Behind a turn that took the lock nobody is waited for: others want it.
-            (known.seen).ends(lock.key(), lock.runtime().now(), turn.here());
-            let waiting = turn.end(answers);
-            observe(lock, count, waiting, begun_at);
-            Guess::Ended
+    let outcome = lock.guess(claim, &guess).await;
+    let guessed = Guessed {
+        items,
+        reads,
+        expected: expected.found,
+        decided,
+        common,
+        begun_at,
+    };
+    match outcome {
+        Ok(RunOrLock::Ran { fence, replies }) => {
+            guessed.ran(turn, lock, known, fence, replies);
+            Tried::Done(None)
         }
         Ok(RunOrLock::Lock(granted)) => {
-            turn.retreat();
-            let (lease, replies) = lock.granted(*granted);
-            known.meets_others(lock, &reads, &expected.found, &replies);
-            known.seen.was_in_vain(lock.key());
-            Guess::Locked(Found {
-                lease,
-                items,
-                reads,
-                replies,
-                begun_at,
-            })
+            Tried::Done(Some(guessed.locked(turn, lock, known, *granted)))
         }
         Ok(RunOrLock::Missed {
             redis_us,
             replies,
             requests,
         }) => {
-            turn.retreat();
-            known.meets_others(lock, &reads, &expected.found, &replies);
-            let now = lock.runtime().now();
-            (known.seen).learn(lock.key(), redis_us, now, &reads, &replies);
-            for (at, item) in items.iter().enumerate() {
-                if let Ok(found) = reads.replies(at, &replies) {
-                    item.look(found);
-                }
-                item.reopen();
-            }
-            Guess::Wrong(requests)
+            guessed.missed(turn, lock, known, redis_us, &replies);
+            Tried::Wrong(requests)
         }
         Ok(RunOrLock::Held(requests)) => {
             turn.retreat();
-            items.iter().for_each(|item| item.reopen());
-            Guess::NeedsLock(requests)
-        }
-        Err(error) if error.is_outcome_unknown() => {
-            known.seen.forget(lock.key());
-            // An answer that depends on no write is not given either: its reads were guessed.
-            let is_undecided = |place| place < decided.first_write;
-            let told = |place| match is_undecided(place) {
-                true => undecided(&error),
-                false => error.clone(),
-            };
-            turn.end((0..count).map(|place| Err(told(place))).collect());
-            Guess::Ended
+            guessed.items.iter().for_each(|item| item.reopen());
+            Tried::Held(requests)
         }
         Err(error) => {
-            turn.retreat();
-            fail(turn, count, &error);
-            Guess::Ended
+            guessed.failed(turn, lock, known, &error);
+            Tried::Done(None)
         }
     }
 }
 
 /// All callers have left.
-fn end<I, A, S: Section, T: Transport, R: Runtime>(turn: &Driver<I, A>) -> Guess<S, T, R> {
+fn end<I, A, S: Section, T: Transport, R: Runtime>(turn: &Driver<I, A>) -> Tried<S, T, R> {
     turn.put_back(|_| false);
     turn.end(Vec::new());
-    Guess::Ended
+    Tried::Done(None)
 }

@@ -6,7 +6,8 @@ use super::decide::{Turn, Under, decide};
 use super::driver::Driver;
 use super::ending::{fail, observe};
 use super::gather::Bound;
-use super::guess::{self, Found, Guess};
+use super::guess;
+use super::guessed::Found;
 use super::known::Known;
 use super::pace::Pace;
 use super::reads::{Reads, retain};
@@ -34,11 +35,8 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     };
     let work = async {
         let under_lock = match guess::run(section, &turn, lock, bound, known).await {
-            Guess::Ended => None,
-            Guess::Locked(found) => Some(found),
-            Guess::NeedsLock(sent) | Guess::Wrong(sent) => {
-                acquire(&turn, &lock.without(sent), bound).await
-            }
+            Ok(found) => found,
+            Err(sent) => acquire(&turn, &lock.without(sent), bound).await,
         };
         if let Some(found) = under_lock {
             work(section, &turn, lock, bound, known, found).await;
