@@ -21,7 +21,7 @@ export function callPartner(client: Client, call: () => Promise<string>): Promis
 }
 
 export async function putInCart(client: Client, sku: string, customer: string, units: number): Promise<string> {
-  // For ten minutes, and at most four for each customer. `sold_out` says that all are sold.
+  // For ten minutes, and at most four for each customer at once. `sold_out`: too few are left.
   const owner = { id: customer, most: 4 };
   const lease = await client.reservations(sku, 100, { weight: units, owner }).acquire();
   return lease.handOver();
@@ -61,7 +61,7 @@ export async function charge(client: Client, order: string, pay: () => Promise<s
 export function prices(client: Client, ask: () => Promise<number[]>): Promise<number[]> {
   // For a minute all get the copy. In the hour after that one caller asks, and the others get the
   // copy.
-  return client.cached("prices", { fresh: 60_000, stale: 3_600_000 }).get(ask);
+  return client.cached("prices", { fresh: 60_000, stale: 3_600_000, wait: 500 }).get(ask);
 }
 
 export async function sendReport(client: Client, send: () => Promise<void>): Promise<number> {
@@ -82,10 +82,14 @@ export function inOneSaga<T>(client: Client, saga: string, step: () => Promise<T
   return client.reentrant("account:7", saga).run(step);
 }
 
-export async function reserve(client: Client, seat: string): Promise<string> {
-  const lease = await client.lock(`seat:${seat}`, { ttl: 120_000, wait: 0 }).acquire();
+export async function reserve(client: Client, seat: string): Promise<string | null> {
+  const buyer = { key: `{seat:${seat}}:buyer` };
+  const lock = client.lock(`seat:${seat}`, { ttl: 120_000, wait: 0 });
+  const [lease, [sold]] = await lock.acquireAndRead([["GET", buyer]]);
   // Whoever has the token has the seat: it is a secret of this buyer.
-  return lease.handOver();
+  if (sold === null) return lease.handOver();
+  await lease.release();
+  return null;
 }
 
 export async function book(client: Client, seat: string, token: string, buyer: string): Promise<number> {

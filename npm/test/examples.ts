@@ -180,12 +180,13 @@ export const examples: Suite = {
 
   async a_seat_is_booked_by_the_request_that_has_its_token(stack) {
     const [client, seat] = [stack.client({ prefix: "" }), stack.mark];
-    const token = await kinds.reserve(client, seat);
+    const token = (await kinds.reserve(client, seat))!;
     equal(((await thrown(kinds.reserve(client, seat))) as { code?: string }).code, "held");
     const stranger = "A".repeat(token.length);
     equal(((await thrown(kinds.book(client, seat, stranger, "bob"))) as { code?: string }).code, "lost");
     check((await kinds.book(client, seat, token, "ann")) > 0, "it learned its fence");
     equal(await stack.redis(`GET {seat:${seat}}:buyer`), "ann");
+    equal(await kinds.reserve(client, seat), null);
   },
 
   async a_refresh_token_is_used_once_however_many_need_the_access_token(stack) {

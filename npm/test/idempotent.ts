@@ -24,6 +24,13 @@ export const handlers: Suite = {
     await eventually(async () => !(await isHeld(stack)));
   },
 
+  async without_redis_each_call_refills_its_copy_for_itself(stack) {
+    const client = stack.client({ fetch: () => Promise.reject(new TypeError("away")) });
+    const times = { fresh: 1_000, stale: 1_000, wait: 20 };
+    equal(await client.cached("a", times).get(() => 7), 7);
+    await fails("unavailable", client.cached("a", { ...times, ifUnavailable: "fail" }).get(never));
+  },
+
   async a_handler_is_executed_once_for_each_key_and_its_response_is_given_again(stack) {
     const { handle, count } = counting(stack, () => new Response("é", { status: 201, headers: { "content-type": "text/x", "x-own": "1" } }));
     const [first, again] = [await handle(post("one")), await handle(post("one"))];

@@ -64,57 +64,6 @@ export const onces: Suite = {
     equal([await charge(stack, work), await charge(stack, work)], [{ value: 2, replayed: false }, { value: 2, replayed: true }]);
   },
 
-  async without_redis_the_work_is_done_only_if_it_is_to_run_then(stack) {
-    let isAway = true;
-    const fetch = (url: string, init: FetchInit) => (isAway ? Promise.reject(new TypeError("away")) : globalThis.fetch(url, init));
-    const client = stack.client({ fetch });
-    await fails("unavailable", client.once("a", { wait: 20 }).run(never));
-    const once = client.once("a", { wait: 20, ifUnavailable: "run" });
-    const alone = await once.run((lease) => lease ?? "no lease");
-    equal([alone.value, alone.replayed, alone.notKept?.code], ["no lease", false, "unavailable"]);
-    equal(await thrown(once.run(() => Promise.reject("the work's own"))), "the work's own");
-    // Redis goes while the work is done: what was done is not lost, and not kept.
-    isAway = false;
-    const left = await once.run((lease) => {
-      isAway = true;
-      return lease?.token.length;
-    });
-    equal([left.value, left.notKept?.code], [22, "unavailable"]);
-    isAway = false;
-    await stack.redis("DEL ~a");
-    equal([await once.run(() => 1), await once.run(() => 2)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
-    await fails("invalid_argument", async () => client.once("a", { ifUnavailable: "maybe" as "run" }));
-  },
-
-  async a_copy_is_fresh_then_stale_and_one_renews_it(stack) {
-    const network = new Network();
-    const cached = stack.client({ ...network }).cached("a", { fresh: 60_000, stale: 600_000, ttl: LONG });
-    equal([await cached.get(() => 1), await cached.get(never), network.seen.length], [1, 1, 3]);
-    // Its last ten minutes begin.
-    const grow_stale = () => stack.redis(`PEXPIRE {${stack.mark}a}:result 500000`);
-    await grow_stale();
-    let refill!: (value: number) => void;
-    const renewed = cached.get(() => new Promise<number>((resolve) => (refill = resolve)));
-    await eventually(async () => refill !== undefined);
-    equal([await cached.get(never), network.seen.length], [1, 5]);
-    refill(2);
-    equal([await renewed, await cached.get(never), network.seen.length], [2, 2, 7]);
-    // A refill that fails leaves the copy, if there is one.
-    await grow_stale();
-    equal([await cached.get(() => Promise.reject("no")), await cached.get(() => 3)], [2, 3]);
-    equal([await cached.forget(), await thrown(cached.get(() => Promise.reject("no")))], [true, "no"]);
-    for (const times of [{ fresh: 0, stale: 1 }, { fresh: 1, stale: 0 }, { fresh: 366 * DAY, stale: 1 }]) {
-      await fails("invalid_argument", async () => stack.client().cached("a", times).get(never));
-    }
-  },
-
-  async without_redis_each_call_refills_its_copy_for_itself(stack) {
-    const client = stack.client({ fetch: () => Promise.reject(new TypeError("away")) });
-    const times = { fresh: 1_000, stale: 1_000, wait: 20 };
-    equal(await client.cached("a", times).get(() => 7), 7);
-    await fails("unavailable", client.cached("a", { ...times, ifUnavailable: "fail" }).get(never));
-  },
-
   async a_result_arrives_as_it_is(stack) {
     const values: unknown[] = [undefined, null, 0, "", " two  words ", "line\r\n\t%20%\\\"'/\u0000", "ü€😀\u007f\u2028", "\ud800", { a: [1.5, { b: false }] }, "é".repeat(32_000)];
     for (const [at, value] of values.entries()) {
@@ -180,6 +129,50 @@ export const onces: Suite = {
     const given = stack.client({ ...new Network("pass", "lose the answer"), maxAttempts: 1 });
     equal((await fails("unavailable", given.once("b").run(work.done))).isOutcomeUnknown, true);
     equal(await given.once("b").run(work.done), { value: 2, replayed: true });
+  },
+
+  async without_redis_the_work_is_done_only_if_it_is_to_run_then(stack) {
+    let isAway = true;
+    const fetch = (url: string, init: FetchInit) => (isAway ? Promise.reject(new TypeError("away")) : globalThis.fetch(url, init));
+    const client = stack.client({ fetch });
+    await fails("unavailable", client.once("a", { wait: 20 }).run(never));
+    const once = client.once("a", { wait: 20, ifUnavailable: "run" });
+    const alone = await once.run((lease) => lease ?? "no lease");
+    equal([alone.value, alone.replayed, alone.notKept?.code], ["no lease", false, "unavailable"]);
+    equal(await thrown(once.run(() => Promise.reject("the work's own"))), "the work's own");
+    // Redis goes while the work is done: what was done is not lost, and not kept.
+    isAway = false;
+    const left = await once.run((lease) => {
+      isAway = true;
+      return lease?.token.length;
+    });
+    equal([left.value, left.notKept?.code], [22, "unavailable"]);
+    isAway = false;
+    await stack.redis("DEL ~a");
+    equal([await once.run(() => 1), await once.run(() => 2)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
+    await fails("invalid_argument", async () => client.once("a", { ifUnavailable: "maybe" as "run" }));
+  },
+
+  async a_copy_is_fresh_then_stale_and_one_renews_it(stack) {
+    const network = new Network();
+    const cached = stack.client({ ...network }).cached("a", { fresh: 60_000, stale: 600_000, ttl: LONG });
+    equal([await cached.get(() => 1), await cached.get(never), network.seen.length], [1, 1, 3]);
+    // Its last ten minutes begin.
+    const grow_stale = () => stack.redis(`PEXPIRE {${stack.mark}a}:result 500000`);
+    await grow_stale();
+    let refill!: (value: number) => void;
+    const renewed = cached.get(() => new Promise<number>((resolve) => (refill = resolve)));
+    await eventually(async () => refill !== undefined);
+    equal([await cached.get(never), network.seen.length], [1, 5]);
+    refill(2);
+    equal([await renewed, await cached.get(never), network.seen.length], [2, 2, 7]);
+    // A refill that fails leaves the copy, if there is one.
+    await grow_stale();
+    equal([await cached.get(() => Promise.reject("no")), await cached.get(() => 3)], [2, 3]);
+    equal([await cached.forget(), await thrown(cached.get(() => Promise.reject("no")))], [true, "no"]);
+    for (const times of [{ fresh: 0, stale: 1 }, { fresh: 1, stale: 0 }, { fresh: 366 * DAY, stale: 1 }]) {
+      await fails("invalid_argument", async () => stack.client().cached("a", times).get(never));
+    }
   },
 
   async a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(stack) {

@@ -48,10 +48,10 @@ impl Error {
             }
             Self::Reservation { kind, .. } => match kind {
                 ReservationError::SoldOut => {
-                    "Offer it no longer; units that are reserved may fall back, confirmed ones do not."
+                    "Offer no more than are left; units that are reserved may fall back, confirmed ones do not."
                 }
                 ReservationError::OwnerLimit => {
-                    "Let this owner confirm or release what it has, or wait until that ends."
+                    "Ask for fewer, let this owner confirm or release what it has, or wait until that ends."
                 }
                 ReservationError::Confirmed => {
                     "Do nothing: it is confirmed, and the writes of that commit ran."

@@ -9,7 +9,7 @@ pub enum ReservationError {
     SoldOut,
 
     /// The [owner](crate::Lock::owner) would have more units reserved than it may.
-    #[error("this owner has as many units as it may")]
+    #[error("this owner would have more units than it may")]
     OwnerLimit,
 
     /// This reservation was confirmed before, by a commit of the same token.

@@ -14,8 +14,8 @@ const LISTENS = "/subscribe/";
  * An in-process Redis behind a bridge: it runs the same scripts as the real one, and nothing else
  * is needed.
  *
- * Its clock is `Date.now()`, so fake timers turn it together with the client's. A command that it
- * does not know is an error that names those that it knows.
+ * Its clock is `Date.now()`, and the client's is `performance.now()`: fake timers that turn both
+ * turn the whole. A command that it does not know is an error that names those that it knows.
  */
 export class Table {
   readonly #raw: RawTable = rawTable();
@@ -24,9 +24,9 @@ export class Table {
   /** By how much its clock is ahead. */
   #ahead = 0;
 
-  /** A client of this table. It hears what the others release. */
+  /** A client of this table, unless its `fetch` sends elsewhere. It hears what others release. */
   client(settings: ClientSettings = {}): Client {
-    return new Client({ url: "https://table.test", credential: "table", ...settings, fetch: this.fetch });
+    return new Client({ url: "https://table.test", credential: "table", ...settings, fetch: settings.fetch ?? this.fetch });
   }
 
   /**
@@ -69,7 +69,10 @@ export class Table {
     return result;
   }
 
-  /** Sends a client's requests to this table: for a client that a library makes. */
+  /**
+   * Sends a client's requests to this table: the `fetch` of a client that others make, or in place
+   * of `globalThis.fetch`, for one that comes of `Client.fromEnv`.
+   */
   readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
     const { pathname } = new URL(url);
     if (pathname.startsWith(LISTENS)) return this.#listen(decodeURIComponent(pathname.slice(LISTENS.length)), init.signal);

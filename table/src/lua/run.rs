@@ -13,7 +13,7 @@ use super::value::{Fields, Outcome, Text, Value};
 use crate::reply::Reply;
 
 /// A deeper one could exhaust the stack of the host.
-const DEEPEST: u32 = 100;
+const DEEPEST: u32 = 50;
 
 /// As many statements and turns of a loop a script may have. One that goes on would never end.
 const LONGEST: u32 = 5_000_000;
