@@ -31,6 +31,38 @@ export const handlers: Suite = {
     await fails("unavailable", client.cached("a", { ...times, ifUnavailable: "fail" }).get(never));
   },
 
+  async a_call_that_is_aborted_does_no_work_though_it_is_to_run_without_redis(stack) {
+    const held = await stack.client().lock("a", { ttl: LONG }).acquire();
+    const away = await fails("unavailable", stack.client({ fetch: () => Promise.reject(new TypeError("away")) }).lock("b", { wait: 0 }).acquire());
+    const client = stack.client();
+    const waits = [
+      (signal: AbortSignal) => client.once("a", { wait: LONG, ifUnavailable: "run" }).run(never, { signal }),
+      (signal: AbortSignal) => client.cached("a", { fresh: LONG, stale: LONG, wait: LONG }).get(never, { signal }),
+    ];
+    for (const wait of waits) {
+      const stop = new AbortController();
+      const ended = thrown(wait(stop.signal));
+      setTimeout(() => stop.abort(away), 50);
+      check((await ended) instanceof Error && ((await ended) as Error).message !== "the work is done again", "no work is done");
+    }
+    await held.release();
+  },
+
+  async what_cannot_be_kept_is_told_though_there_is_a_copy(stack) {
+    const cached = stack.client().cached("a", { fresh: LONG, stale: LONG, maxBytes: 10 });
+    equal(await cached.get(() => 1), 1);
+    await stack.redis(`PEXPIRE {${stack.mark}a}:result ${LONG}`);
+    await fails("result_too_large", cached.get(() => "x".repeat(100)));
+    const stop = new AbortController();
+    const why = new Error("enough");
+    const aborting = () => {
+      stop.abort(why);
+      throw why;
+    };
+    equal((await thrown(cached.get(aborting, { signal: stop.signal }))) === why, true);
+    equal(await cached.get(() => Promise.reject("no")), 1);
+  },
+
   async a_handler_is_executed_once_for_each_key_and_its_response_is_given_again(stack) {
     const { handle, count } = counting(stack, () => new Response("é", { status: 201, headers: { "content-type": "text/x", "x-own": "1" } }));
     const [first, again] = [await handle(post("one")), await handle(post("one"))];
@@ -98,6 +130,14 @@ export const handlers: Suite = {
     // Nor do two accounts share keys.
     const elsewhere = counting(stack, () => new Response("mine"), { key: undefined, scope: () => "other" });
     equal(await (await elsewhere.handle(post("k-1", "other"))).text(), "mine");
+    const one = counting(stack, () => new Response("one's secret"), { key: undefined, scope: () => "1" });
+    const another = counting(stack, () => new Response("another's"), { key: undefined, scope: () => "1:2" });
+    equal([await (await one.handle(post("2:x"))).text(), await (await another.handle(post("x"))).text()], ["one's secret", "another's"]);
+    for (const scope of ["", null, undefined, {}]) {
+      await fails("invalid_argument", counting(stack, never, { key: undefined, scope: () => scope as string }).handle(post("k-2")));
+    }
+    // What would be more than a word in a name.
+    for (const key of ["order-7}", "{}", "{7}:result", "100%"]) equal([key, (await handle(post(key))).status], [key, 200]);
   },
 
   async a_key_may_be_required(stack) {

@@ -38,8 +38,8 @@ export class Cached {
    * The copy, or what `refill` makes, which is kept as JSON, as by {@link Once.run}.
    *
    * If `refill` fails and there is a stale copy, that is returned: let `refill` report its error.
-   * The next call tries again. If Redis is away for all of `wait`, each call refills for itself;
-   * with `ifUnavailable: "fail"` the error is thrown.
+   * The next call tries again. What cannot be kept is an error, though. If Redis is away for all
+   * of `wait`, each call refills for itself; with `ifUnavailable: "fail"` the error is thrown.
    */
   async get<T>(refill: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
     checkWork(refill);

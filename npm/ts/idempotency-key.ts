@@ -8,7 +8,8 @@ export function keyOf({ headers }: Request): string | null {
   const header = headers.get("idempotency-key");
   if (header === null) return null;
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
-  const key = quoted ?? (/^[!#-~]+$/.test(header) ? header : INVALID);
+  // Braces have a meaning in a name.
+  const key = (quoted ?? (/^[!#-~]+$/.test(header) ? header : INVALID)).replace(/[%{}]/g, encodeURIComponent);
   return key.length > 255 ? INVALID : key;
 }
 

@@ -1,5 +1,5 @@
 // A handler of requests that is executed once for each key, however often they are sent.
-import { callable, flag, type Names, options as known } from "./check.js";
+import { callable, flag, type Names, options as known, text } from "./check.js";
 import type { Client } from "./client.js";
 import { FingerprintMismatchError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
 import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
@@ -26,7 +26,10 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    * with a 400.
    */
   readonly key?: ((request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>) | undefined;
-  /** Whose keys they are, such as the account's id. Two accounts may have the same key then. */
+  /**
+   * Whose keys they are, such as the account's id, which is no empty string. Two accounts may have
+   * the same key then. Without it they share the responses of a key and a request.
+   */
   readonly scope?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /** Whether a POST or a PATCH without a key is answered with a 400. Default `false`. */
   readonly required?: boolean | undefined;
@@ -39,7 +42,7 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    * Whether a response of less than 500 is kept. What is not kept is passed on, and a repeat runs
    * the handler again. Default: all but 401, 403, 408, 409, 423, 425 and 429. Those say that
    * nothing was done, and that the same request may succeed later. A 402, a card that was declined,
-   * is an outcome.
+   * is an outcome. To read the body, `clone` the response.
    */
   readonly keepIf?: ((response: Response, request: Request, ...rest: Rest) => boolean | PromiseLike<boolean>) | undefined;
   /**
@@ -99,7 +102,7 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       if (!required || !/^(POST|PATCH)$/i.test(request.method)) return handler(request, ...rest);
       return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
     }
-    const wanted = scope ? `${await scope(request, ...rest)}:${given}` : given;
+    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${given}` : given;
     const print = fingerprint && (await fingerprint(request, ...rest));
     const of = typeof client === "function" ? client(request, ...rest) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
@@ -132,6 +135,11 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       throw error;
     }
   };
+}
+
+function scoped(scope: unknown): string {
+  if (text(scope, "a scope") === "") throw invalidArgument("a scope is a string that is not empty");
+  return scope as string;
 }
 
 /** Those that are not say: not yet, or not you. */

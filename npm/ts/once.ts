@@ -2,7 +2,7 @@
 import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
 import { type Host, inBackground } from "./driver.js";
-import { TimedOutError, UnavailableError, type ResultError } from "./errors.js";
+import { ResultError, TimedOutError, UnavailableError } from "./errors.js";
 import { heeded } from "./going-on.js";
 import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
@@ -105,7 +105,8 @@ export class Once<L extends Lease | undefined = Lease> {
    * No error has the result. If you need it all the same, let the work leave it in a variable. If
    * the error `isOutcomeUnknown`, the result may be kept: call again.
    *
-   * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it.
+   * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it. Work
+   * that has a lease is stopped if that ends, as without this option.
    */
   run<T>(work: (lease: L) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
     return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#host);
@@ -115,7 +116,8 @@ export class Once<L extends Lease | undefined = Lease> {
     checkWork(work);
     const signal = signalOf(options, "a call");
     const { instance, value: once } = this.#raw.get();
-    const begun = await this.#orNotKept(() => instance.drive([once, "begin"], this.#host, [this.#options.signal, heeded(this.#host), signal], this.#lock));
+    const signals = [this.#options.signal, heeded(this.#host), signal];
+    const begun = await this.#orNotKept(() => instance.drive([once, "begin"], this.#host, signals, this.#lock), signals);
     if ("notKept" in begun) return this.#host.goingOn.during(async () => ({ value: await work(undefined), replayed: false, ...begun }));
     if (begun.lease === undefined) return { value: this.#read(begun.value as string) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
@@ -134,18 +136,19 @@ export class Once<L extends Lease | undefined = Lease> {
       if (done?.notKept) return done;
       // What is stale is better than nothing.
       const [copy] = begun.replies;
-      if (typeof copy !== "string") throw error;
+      if (typeof copy !== "string" || error instanceof ResultError || isAborted(signals)) throw error;
       return { value: this.#read(copy.slice(copy.indexOf(" ") + 1)) as T, replayed: true };
     }
   }
 
   /** What `call` comes to, or why it came to nothing if the work is to go on nevertheless. */
-  async #orNotKept<C>(call: () => Promise<C>): Promise<C | Pick<Required<OnceOutcome<unknown>>, "notKept">> {
+  async #orNotKept<C>(call: () => Promise<C>, signals: Signals = []): Promise<C | Pick<Required<OnceOutcome<unknown>>, "notKept">> {
     try {
       return await call();
     } catch (error) {
       const isAway = error instanceof UnavailableError || error instanceof TimedOutError;
-      if (!isAway || this.#options.ifUnavailable !== "run") throw error;
+      // An aborted call can fail so, too.
+      if (!isAway || this.#options.ifUnavailable !== "run" || isAborted(signals)) throw error;
       return { notKept: error };
     }
   }
@@ -199,6 +202,10 @@ export class Once<L extends Lease | undefined = Lease> {
     return resultUnreadable(this.#lock, why, cause);
   }
 }
+
+type Signals = ReadonlyArray<AbortSignal | undefined>;
+
+const isAborted = (signals: Signals): boolean => signals.some((signal) => signal?.aborted);
 
 /**
  * What JSON would make something else of, if `part` is such a thing: `{}` of most objects of a

@@ -122,11 +122,15 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             .replies
             .first()
             .and_then(|kept| without_mark(kept.as_str()?));
-        let copy = copy.map(str::to_owned);
+        let mut copy = copy.map(str::to_owned);
         let mut not_kept = None;
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(Some(lease)).await?;
-            let store = self.storing(&self.written(&value)?).map_err(Error::from)?;
+            let store = self
+                .written(&value)
+                .and_then(|text| Ok(self.storing(&text)?));
+            // What cannot be kept is told, though there is a copy.
+            let store = store.inspect_err(|_| copy = None)?;
             match lease.commit(&[store]).await {
                 Err(error) if is_away(&error) => {
                     not_kept = Some(value);

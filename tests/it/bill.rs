@@ -176,8 +176,8 @@ fn each_call_of_another_kind_costs_so_many_commands() {
             (
                 "an owner's",
                 client.reservations("o", 3).owner("ann", 2),
-                11,
-                9,
+                12,
+                10,
             ),
             ("reader", client.read_write("w").read(), 8, 7),
             ("writer", client.read_write("w").write(), 5, 4),

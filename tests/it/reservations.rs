@@ -21,6 +21,7 @@ over! {
         a_confirmation_that_arrives_behind_its_deadline_confirms_nothing,
         several_units_are_reserved_and_confirmed_together_or_not_at_all,
         an_owner_has_no_more_than_its_bound_at_once,
+        what_is_known_of_many_reservations_lasts_as_long_as_they_do,
         a_crowd_is_given_each_unit_once,
         inspection_says_how_many_units_are_free_reserved_and_confirmed,
         a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed,
@@ -310,6 +311,29 @@ fn an_owner_has_no_more_than_its_bound_at_once(spawn: Spawn) {
     });
 }
 
+fn what_is_known_of_many_reservations_lasts_as_long_as_they_do(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let reserve = async |owner: &str| {
+            let lock = stack.units(100).ttl(ms(400)).owner(owner, 1);
+            lock.try_acquire().await.map(edgelock::Lease::into_token)
+        };
+        // More than the record has room for. The last of them goes on for long, and is paid for.
+        for owner in 0..17 {
+            reserve(&owner.to_string()).await.unwrap();
+        }
+        let last = reserve("last").await.unwrap();
+        let last = stack.units(100).resume(last).unwrap();
+        last.renew_for(LONG).await.unwrap();
+        last.commit(&sell()).await.unwrap();
+        tokio::time::sleep(ms(450)).await;
+        assert_eq!(stack.sale(100).await, (99, 0, 1));
+        reserve("0").await.unwrap();
+        assert_eq!(code(reserve("0").await), "owner_limit");
+        assert_eq!(stack.confirmed(), 1);
+    });
+}
+
 fn a_crowd_is_given_each_unit_once(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
@@ -404,6 +428,10 @@ fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(spawn: Spawn) {
         let _: () = stack.redis("SET {a}:confirmed many");
         assert_eq!(code(stack.units(2).try_acquire().await), "wrong_type");
         assert_eq!(code(lease.commit(&sell()).await), "wrong_type");
+        for odd in ["1.5", "1e3", "-1", "0x10", "nan", "9999999999999999"] {
+            let _: () = stack.redis(&format!("SET {{a}}:confirmed {odd}"));
+            assert_eq!(code(lease.commit(&sell()).await), "wrong_type", "{odd}");
+        }
         assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
         let _: () = stack.redis("DEL {a}:confirmed");
         assert_eq!(stack.sale(2).await, (1, 1, 0));

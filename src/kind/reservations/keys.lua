@@ -3,5 +3,8 @@
 --
 -- provides  CONFIRMED confirmed
 local CONFIRMED = KEYS[7]
--- What is no number is another program's: reading it as a sorted set is the error WRONGTYPE.
-local function confirmed() return tonumber(redis.call('GET', CONFIRMED) or 0) or redis.call('ZCARD', CONFIRMED) end
+-- What is no such number is another program's: reading it as a sorted set is the error WRONGTYPE.
+local function confirmed()
+  local number = redis.call('GET', CONFIRMED) or '0'
+  return #number < 16 and not string.find(number, '%D') and tonumber(number) or redis.call('ZCARD', CONFIRMED)
+end

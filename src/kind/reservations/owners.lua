@@ -3,14 +3,17 @@
 -- while nobody has a reservation is from before Redis's clock was set back.
 --
 -- provides  count_for go_on held_by remove
--- needs     MORE earliest hold_of last_end weight_of
+-- needs     HOLDERS MORE earliest hold_of weight_of
+-- What is known of a hold that has ended is asked for until it is removed. So it stays for as long
+-- as the hold does, which nothing makes shorter.
+local function keep_counts() redis.call('PEXPIRE', MORE, math.max(1, redis.call('PTTL', HOLDERS))) end
 local is_first = not earliest
 local function held_by(owner) return tonumber(not is_first and redis.call('HGET', MORE, '@' .. owner) or 0) end
 local function count_for(owner, units)
   if is_first then redis.call('DEL', MORE) end
   if owner == '' then return end
   if redis.call('HINCRBY', MORE, '@' .. owner, units) <= 0 then redis.call('HDEL', MORE, '@' .. owner) end
-  redis.call('PEXPIRE', MORE, last_end())
+  keep_counts()
 end
 local end_hold = remove
 local function remove(token)
@@ -20,6 +23,6 @@ end
 local keep_up = go_on
 local function go_on(token, ms)
   local left = keep_up(token, ms)
-  redis.call('PEXPIRE', MORE, last_end())
+  keep_counts()
   return left
 end
