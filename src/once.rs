@@ -39,8 +39,8 @@ const MAX_BYTES: usize = 256 * 1024;
 ///
 /// Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
 /// most one of the two stores its result, and the other learns that it lost its lease. What the
-/// work does elsewhere must allow for that: use commands under the lease ([`Lease::exec`]), or the
-/// [fence](Lease::fence).
+/// work does elsewhere must allow for that: use commands under the lease
+/// ([`exec`](crate::Lease::exec)), or the [fence](crate::Lease::fence).
 ///
 /// As with a [`Lock`], an invalid option is the error of the first call.
 ///

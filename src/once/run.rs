@@ -17,7 +17,8 @@ use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Once<T, R> {
     /// Does `work`, unless it was done before, and returns its result. The result is kept as JSON.
-    /// While the work runs, the lease is renewed, and the work may be stopped, as by [`Lock::run`].
+    /// While the work runs, the lease is renewed, and the work may be stopped, as by
+    /// [`Lock::run`](crate::Lock::run).
     ///
     /// # Errors
     /// Before the work begins:
@@ -26,7 +27,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait_timeout);
     /// - [`Error::ResultUnreadable`] if the kept result is no `V`.
     ///
-    /// Those of the work: nothing is kept then. Those of [`Lock::run`].
+    /// Those of the work: nothing is kept then. Those of [`Lock::run`](crate::Lock::run).
     ///
     /// After the work was done, with nothing kept:
     ///

@@ -27,8 +27,8 @@ async fn queue(batch: MessageBatch<Order>, env: Env, context: Context) -> Result
         // Kept for longer than the queue keeps a message.
         let once = client.once(&format!("confirmation:{id}")).keep(Duration::from_secs(7 * 24 * 3600));
         match once.wait_timeout(Duration::from_secs(8)).run(async |_lease| send_mail(id)).await {
-            Ok(OnceOutcome::Executed(mail)) => console_log!("order {id}: {mail}"),
             Ok(OnceOutcome::Replayed(mail)) => console_log!("order {id}: {mail}, as before"),
+            Ok(sent) => console_log!("order {id}: {}", sent.into_value()),
             Err(error) => {
                 // Another is at it yet, or it failed: nothing is kept, so it is tried again.
                 let later = error.retry_after().unwrap_or(Duration::from_secs(10)).as_secs_f64().ceil();
