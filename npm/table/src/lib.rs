@@ -12,7 +12,11 @@ static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_all
 /// An in-process Redis.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Table(edgelock_table::Table);
+pub struct Table {
+    table: edgelock_table::Table,
+    /// When the last command was executed, in microseconds.
+    last_us: i64,
+}
 
 #[wasm_bindgen]
 impl Table {
@@ -27,7 +31,8 @@ impl Table {
     pub fn execute(&mut self, now_ms: f64, words: &str) -> String {
         let words: Vec<Vec<u8>> = words.split('\n').map(unescaped).collect();
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let reply = self.0.execute((now_ms * 1_000.0) as i64, &words);
+        let now_us = self.tick((now_ms * 1_000.0) as i64);
+        let reply = self.table.execute(now_us, &words);
         let name = match reply {
             Reply::Error(_) => "error",
             _ => "result",
@@ -38,20 +43,28 @@ impl Table {
         json
     }
 
+    /// Hosts count milliseconds, and Redis microseconds: no two commands are of the same time, or a
+    /// fence that is issued after all data was lost would be one from before.
+    fn tick(&mut self, now_us: i64) -> i64 {
+        let is_same = now_us / 1_000 == self.last_us / 1_000;
+        self.last_us = if is_same { self.last_us + 1 } else { now_us };
+        self.last_us
+    }
+
     /// Listens to a channel, by the number that is returned.
     pub fn listen(&mut self, channel: &str) -> u32 {
-        self.0.listen(channel.as_bytes()) as u32
+        self.table.listen(channel.as_bytes()) as u32
     }
 
     /// Listens no more.
     #[wasm_bindgen(js_name = hangUp)]
     pub fn hang_up(&mut self, listener: u32) {
-        self.0.hang_up(Listener::from(listener));
+        self.table.hang_up(Listener::from(listener));
     }
 
     /// What was published since the last call: each listener, and the text behind it, in JSON.
     pub fn messages(&mut self) -> String {
-        let told = self.0.take_messages().into_iter();
+        let told = self.table.take_messages().into_iter();
         let told = told.flat_map(|(to, text)| [Reply::Int(to as i64), Reply::Bulk(text)]);
         let mut json = String::new();
         write(&Reply::Array(told.collect()), &mut json);

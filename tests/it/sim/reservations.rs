@@ -68,7 +68,7 @@ broken! {
         "if end_hold(token) == 1 and owner then count_for(owner, -units) end"
         => "end_hold(token)";
     an_owner_who_is_forgotten_while_its_units_are_renewed: SoldOnce,
-        "local left = keep_up(token, ms) redis.call('PEXPIRE', MORE, last_end())"
+        "local left = keep_up(token, ms) keep_counts()"
         => "local left = keep_up(token, ms)";
     a_commit_that_gives_nothing_back: SoldOnce,
         "give_back() if units then"
