@@ -93,7 +93,7 @@ fn statements_and_scopes_are_luas() {
             "33",
         ),
         (
-            "local function f(n) if n == 0 then return 'z' end return f(n - 1) end return f(50)",
+            "local function f(n) if n == 0 then return 'z' end return f(n - 1) end return f(40)",
             "z",
         ),
         (
