@@ -62,6 +62,9 @@ async function bundle() {
     target: "es2022",
     platform: "neutral",
     sourcemap: true,
+    // A host reads all of it at each cold start. The lines stay such that a stack trace can show one.
+    minifyWhitespace: true,
+    lineLimit: 120,
     outdir: path("dist"),
     alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js"), "edgelock-exchange": path("../src/web/exchange.js") },
     external: ["./edgelock.wasm", "./edgelock.wasm?module", "./text.cjs"],

@@ -108,7 +108,7 @@ impl Kind {
 
     /// Lets one caller have the lock, though a result is kept, if that lasts no longer.
     pub(crate) fn set_stale(&mut self, stale: Duration) {
-        self.wants = stale.as_millis().to_string();
+        self.wants = (stale.as_millis() as u64).to_string();
     }
 
     pub(crate) const fn can_be_stale(&self) -> bool {

@@ -70,15 +70,24 @@ pub(crate) fn make(
         "reader" => client.read_write(&words.text()).read(),
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
-        "once" => return once(client.once(&words.text()), words).map(Some),
+        _ => return other(client, kind, words),
+    };
+    lock(made, words).map(Some)
+}
+
+/// What is no lock: work that is executed once, and calls that are paced.
+#[inline(never)]
+fn other(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
+    match kind {
+        "once" => once(client.once(&words.text()), words),
         "cached" => {
             let cached = client.cached(&words.text(), words.time(), words.time());
-            return once(cached.into_once(), words).map(Some);
+            once(cached.into_once(), words)
         }
         "throttle" => {
             let throttle = client.throttle(&words.text(), words.time());
             throttle.check()?;
-            return Ok(Some(Kind::Throttle(throttle)));
+            Ok(Kind::Throttle(throttle))
         }
         "debounce" => {
             let mut debounce = client.debounce(&words.text(), words.time());
@@ -86,11 +95,11 @@ pub(crate) fn make(
                 debounce = debounce.max_wait(longest);
             }
             debounce.check()?;
-            return Ok(Some(Kind::Debounce(debounce)));
+            Ok(Kind::Debounce(debounce))
         }
         _ => return Ok(None),
-    };
-    lock(made, words).map(Some)
+    }
+    .map(Some)
 }
 
 fn timed(mut lock: web::Lock, words: &mut Words) -> web::Lock {

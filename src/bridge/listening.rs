@@ -61,6 +61,7 @@ enum Stream {
 }
 
 impl Listening {
+    #[inline(never)]
     pub(crate) fn read(&mut self, piece: &[u8], hear: &mut dyn FnMut(Push)) {
         match &mut self.0 {
             Stream::Upstash(events) => events.read(piece, hear),

@@ -100,6 +100,7 @@ fn error_of(text: String) -> Result<Reply, Fault> {
 }
 
 /// As [`decode`], for a list of two. If it is not a list, it is the answer to both.
+#[inline(never)]
 pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Fault> {
     let is_list = response.body.trim_ascii_start().starts_with(b"[");
     if response.status != 200 || !is_list {

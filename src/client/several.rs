@@ -137,6 +137,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 }
 
+#[inline(never)]
 fn check_distinct(bridges: &[Bridge], ids: Option<Vec<String>>) -> Result<Layout, Fault> {
     let (what, needs, names): (_, _, Vec<_>) = match &ids {
         None => (

@@ -90,6 +90,7 @@ impl Settle {
 impl Operation for Settle {
     type Outcome = Result<bool, Fault>;
 
+    #[inline(never)]
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         match (&mut self.phase, input) {
             (Phase::Arriving(ask), input) => {

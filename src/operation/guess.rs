@@ -98,6 +98,7 @@ impl RunGuess {
 impl Operation for RunGuess {
     type Outcome = Result<RunOrLock, Fault>;
 
+    #[inline(never)]
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.ask.on(cx, input)?;
         let outcome = self.outcome(cx, asked);

@@ -212,6 +212,7 @@ impl Slot {
     }
 
     /// Sends it again after a pause, or is done.
+    #[inline(never)]
     fn failed(&mut self, query: &Query, cx: &mut Cx<'_>, mut fault: Fault) -> Option<Completed> {
         let call = &query.call;
         call.name_in(&mut fault);

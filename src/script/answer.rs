@@ -156,6 +156,7 @@ const REPLACED: &str = "another handler wrote with the same token before this wr
 /// Asking again would not find it.
 const FORGOTTEN: &str = "Redis knows nothing of this call any more: it asked more than a minute too late, or Redis lost its data";
 
+#[inline(never)]
 fn contended(held: &[Reply]) -> Result<Contended, Fault> {
     let [left, ahead, time, label, more @ ..] = held else {
         return Err(shape());

@@ -21,6 +21,7 @@ pub(crate) struct Guess<'a> {
 impl Call {
     /// Runs commands as if under the lock, or tells what the reads found, and may take the lock for
     /// `ttl`. `None` for other kinds than the mutex.
+    #[inline(never)]
     pub(crate) fn turn(subject: Subject<'_>, ttl: Duration, guess: &Guess<'_>) -> Option<Self> {
         /// The place of the first read in the script's arguments.
         const FIRST: usize = 10;

@@ -53,6 +53,7 @@ pub struct Holder {
 
 impl Inspection {
     /// What the reads of an inspection found.
+    #[inline(never)]
     pub(super) fn of(found: &[Reply]) -> Result<Self, Fault> {
         let [holder, count, left, fence, waiters, missing, several @ ..] = found else {
             return Err(shape());

@@ -105,6 +105,7 @@ const NAMES: [&str; 26] = [
 ];
 
 /// The place of a key that is not marked, if one is not.
+#[inline(never)]
 pub(super) fn unmarked_key(command: &Command) -> Option<usize> {
     let words = command.args();
     let (end, Keys { at, more }) = (words.len(), keys_of(words.first()?)?);

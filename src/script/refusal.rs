@@ -54,6 +54,7 @@ const RAISED: &str = "ERR Error running script";
 const TOO_LARGE: &str = "TOOLARGE ";
 
 /// An error of Redis, told by its code.
+#[inline(never)]
 pub(super) fn refusal(text: String) -> Fault {
     if text.starts_with(TOO_LARGE) {
         return Fault::bad(BadResponse::TooLarge);

@@ -43,6 +43,7 @@ impl Count {
 /// What `answers` amount to; `None` as long as those that are missing could change it, and always
 /// for what only one is asked for: a guess, or calls of which no majority could tell the first or
 /// the last.
+#[inline(never)]
 pub(crate) fn judge(verb: Verb, answers: &[Answer], count: Count) -> Option<Answer> {
     match verb {
         Verb::Acquire => acquired(answers, count),
@@ -143,6 +144,7 @@ fn renewed(answers: &[Answer], count: Count) -> Option<Answer> {
 
 /// The holder that a majority names, for as long as a majority says. If no majority names one, only
 /// the answers of servers that have a say count.
+#[inline(never)]
 fn inspected(answers: &[Answer], count: Count) -> Option<Inspection> {
     let (mut holders, mut silent, mut fence) = (Vec::new(), Vec::new(), None);
     for answer in answers {

@@ -99,6 +99,7 @@ impl Lock<Sent, Outside> {
     ///
     /// # Errors
     /// Of the host's randomness, and [`Error::InvalidArgument`] if nobody can expect that.
+    #[inline(never)]
     pub fn guess_steps(&self, turn: &Guessed) -> Result<(Steps, Token), Fault> {
         let claim = self.new_claim()?;
         let token = claim.token.clone();

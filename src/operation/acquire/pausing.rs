@@ -120,6 +120,7 @@ impl Acquire {
     }
 
     /// Listens, if it is time; when it will be, if that is yet to come.
+    #[inline(never)]
     fn listen_in_time(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
         // One request to listen, and one to ask once it does.
         let may_listen = self.wait.has_begun && self.requests_left() >= 2;

@@ -96,6 +96,7 @@ impl EndKeeping {
 impl Operation for EndKeeping {
     type Outcome = Result<(), Fault>;
 
+    #[inline(never)]
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         match (&self.expiry, &input) {
             (_, Input::Started) => self.begin(cx),
