@@ -56,6 +56,7 @@ fn is_plain(word: &str) -> bool {
 
 /// Whether one of eight bytes needs an escape. Each test borrows from a byte's highest bit if the
 /// byte is low enough. <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>
+#[inline(always)]
 const fn has_special(bytes: u64) -> bool {
     const ONES: u64 = u64::MAX / 0xff;
     const fn less(bytes: u64, than: u8) -> u64 {
