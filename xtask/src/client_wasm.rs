@@ -27,6 +27,8 @@ pub(crate) fn bind(stem: &str, folder: &Path) -> Result<()> {
             // A part that has one caller stays apart: hosts compile what they call first, and a
             // function with many variables takes more bytes for each.
             "--one-caller-inline-max-function-size=0",
+            // Nothing lies below: the stack begins there, and ends before it gets that far.
+            "--low-memory-unused",
             "--strip-debug",
             "--strip-producers",
             // It prints the names, for npm/build.js.
