@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs `work` to its end. If someone asks us to stop before that, it is an error.
-pub(crate) fn or<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub fn or<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     until(work)?.context("interrupted")
 }
 
 /// Runs `work` to its end, or until someone asks us to stop; then it returns `None`.
-pub(crate) fn until<T>(work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
+pub fn until<T>(work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -13,7 +13,7 @@ pub fn root() -> &'static Path {
     ROOT.get_or_init(|| {
         let ours = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
         let clone = env::var_os("EDGELOCK_CLONE").map(PathBuf::from);
-        clone.unwrap_or_else(|| ours.expect("xtask/ is in the workspace").to_owned())
+        clone.unwrap_or_else(|| ours.expect("testkit/ is in the workspace").to_owned())
     })
 }
 
@@ -67,6 +67,11 @@ pub fn target() -> &'static Path {
 /// `~/.cargo/bin`.
 pub fn tools() -> PathBuf {
     target().join("tools")
+}
+
+/// A tool that `setup` compiled.
+pub fn tool(name: &str) -> PathBuf {
+    tools().join("bin").join(name)
 }
 
 /// A program of the Python that `setup` makes: the interpreter, and a `redis-server` 6.2 that a

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::paths::{self, tool};
 use crate::programs::run;
-use crate::setup::tool;
-use crate::{paths, stale};
+use crate::stale;
 
 /// The flash sale.
 pub const SALE: &str = "worker";
@@ -188,7 +188,7 @@ pub fn with_tools(command: &mut Command) -> &mut Command {
 }
 
 const MODULE: &str = "index_bg.wasm";
-const ENTRY: &str = "xtask/src/worker_entry.js";
+const ENTRY: &str = "testkit/src/worker_entry.js";
 
 /// Compiles a folder's wasm, and generates its glue. If the environment says anything of the
 /// `profile`, that counts instead. Returns the folder of both.

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
-use xtask::stack::{Bridge, Worker, WorkerConfig};
+use testkit::stack::{Bridge, Worker, WorkerConfig};
 
 #[test]
 fn a_killed_worker_comes_back_on_its_port() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use edgelock::{Decision, Error, GroupCommit, Lease, Lock, Reply, Section};
-use xtask::paths;
+use testkit::paths;
 
 use crate::support::{Http, TestClient, Tokio};
 

@@ -22,10 +22,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use xtask::setup;
-use xtask::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
+use testkit::interrupt;
+use testkit::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
 
-use crate::interrupt;
+use crate::setup;
 
 const ROUNDS: usize = 25;
 const BATCH: usize = 100;

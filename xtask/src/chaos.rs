@@ -15,16 +15,18 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::{Args, ValueEnum as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use xtask::setup::{self, Needs};
-use xtask::stack::{Worker, WorkerConfig};
+use testkit::sale::ledger::{Ledger, RedisProbe};
+use testkit::sale::load::{Figures, Load};
+use testkit::sale::{self, orders};
+use testkit::stack::{Worker, WorkerConfig};
+use testkit::{interrupt, limits};
 
 use self::havoc::{Course, Parts};
 use self::store::{Over, Store};
 use self::way::Way;
-use crate::demo::ledger::{Ledger, RedisProbe};
-use crate::demo::load::{Figures, Load};
-use crate::demo::{self, orders};
-use crate::{interrupt, limits, process};
+use crate::demo;
+use crate::process;
+use crate::setup::{self, Needs};
 
 /// How many orders a sale has, and how many customers come at once.
 const ORDERS: u64 = 1_000;
@@ -62,7 +64,7 @@ pub(crate) struct Chaos {
 /// Whether the ledger is right.
 pub(crate) fn run(chaos: &Chaos) -> Result<bool> {
     setup::run(Needs::Stack)?;
-    let built = demo::Parts::build()?;
+    let built = sale::Programs::build()?;
     limits::raise_descriptors()?;
     let seed = chaos.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000));
     let name = chaos.over.to_possible_value().context("none is hidden")?;
@@ -84,7 +86,7 @@ struct Sale {
 }
 
 impl Sale {
-    async fn start(built: &demo::Parts, chaos: &Chaos) -> Result<Self> {
+    async fn start(built: &sale::Programs, chaos: &Chaos) -> Result<Self> {
         let store = Store::start(chaos.over).await?;
         let bridge = store.bridge().binary(&built.bridge).start()?;
         let way = Way::to(bridge.address()?).await?;
@@ -159,7 +161,7 @@ fn skus(orders: u64) -> Vec<String> {
 
 /// A sale with a few units fewer than are asked for, all of which one buyer may have.
 fn sale() -> Result<Value> {
-    let mut sale = demo::sale()?;
+    let mut sale = sale::terms()?;
     sale["stock"] = json!(ORDERS * 9 / 10);
     sale["limit_per_buyer"] = json!(ORDERS);
     Ok(sale)

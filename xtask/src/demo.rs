@@ -2,33 +2,27 @@
 //! Redis's ledger says afterwards, and how much slower it would be if each order took the lock for
 //! itself.
 
-pub(crate) mod ledger;
-pub(crate) mod load;
 mod one_by_one;
-pub(crate) mod orders;
 mod violence;
 
-use std::panic;
-use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
-use xtask::setup::{self, Needs};
-use xtask::stack::{self, Bridge, LongWay, Worker, WorkerConfig};
-use xtask::worker_build;
+use serde_json::json;
+use testkit::sale::{
+    self, STOCK,
+    ledger::RedisProbe,
+    load::{Figures, Load, percentile},
+    orders,
+};
+use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::{interrupt, limits};
 
-use self::ledger::RedisProbe;
-use self::load::{Figures, Load, percentile};
 use self::violence::Violence;
-use crate::{interrupt, limits};
+use crate::setup::{self, Needs};
 
-/// More than one turn can sell, so that faults meet a sale that is not over.
-const STOCK: u64 = 1_000;
-const LIMIT_PER_BUYER: u64 = 2;
 const ORDERS: usize = 10_000;
 const AT_ONCE: usize = 512;
 const QUIET_ORDERS: usize = 20;
@@ -43,36 +37,10 @@ pub(crate) struct Sales {
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
     setup::run(Needs::Stack)?;
-    let parts = Parts::build()?;
+    let programs = sale::Programs::build()?;
     limits::raise_descriptors()?;
     let round_trip = Duration::from_millis(sales.round_trip);
-    interrupt::or(async { Demo::start(&parts, round_trip)?.run().await })
-}
-
-/// The programs that are compiled for the demo, and for `cargo xtask dev`.
-pub(crate) struct Parts {
-    pub(crate) bridge: PathBuf,
-    pub(crate) worker: PathBuf,
-    pub(crate) lottery: PathBuf,
-}
-
-impl Parts {
-    /// Builds both at once, unless they are built already.
-    pub(crate) fn build() -> Result<Self> {
-        eprintln!("building the Workers and the bridge (the first time takes a minute or two)");
-        thread::scope(|scope| {
-            let bridge = scope.spawn(|| stack::bridge_binary("dev"));
-            let [worker, lottery] = [worker_build::SALE, "lottery"].map(worker_build::of_folder);
-            let bridge = bridge
-                .join()
-                .unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-            Ok(Self {
-                bridge,
-                worker: worker?,
-                lottery: lottery?,
-            })
-        })
-    }
+    interrupt::or(async { Demo::start(&programs, round_trip)?.run().await })
 }
 
 struct Demo {
@@ -85,12 +53,12 @@ struct Demo {
 }
 
 impl Demo {
-    fn start(parts: &Parts, round_trip: Duration) -> Result<Self> {
+    fn start(programs: &sale::Programs, round_trip: Duration) -> Result<Self> {
         eprintln!("starting Redis, the bridge and Workers in workerd");
-        let bridge = Bridge::options().binary(&parts.bridge).start()?;
+        let bridge = Bridge::options().binary(&programs.bridge).start()?;
         let way = LongWay::to(bridge.url(), round_trip)?;
         let config =
-            WorkerConfig::new(&parts.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
+            WorkerConfig::new(&programs.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let probe = RedisProbe::open(bridge.redis_socket())?;
         Ok(Self {
@@ -143,7 +111,7 @@ impl Demo {
         let load = self.open(sku).await?;
         println!(
             "  page                  {}",
-            page(&self.workers[0].url(), sku)
+            sale::page(&self.workers[0].url(), sku)
         );
         let before = self.probe.scripts()?;
         let style =
@@ -190,7 +158,7 @@ impl Demo {
             "\nThe same crowd, with a lock that each order takes for itself: each is a cart of one item, for {} s",
             one_by_one::WINDOW.as_secs()
         );
-        let mut sale = sale()?;
+        let mut sale = sale::terms()?;
         sale["stock"] = json!(1_000_000);
         let workers = self.workers.each_ref().map(Worker::url);
         let load = Load::new(workers.clone())?;
@@ -219,21 +187,10 @@ impl Demo {
 
     async fn open(&self, sku: &str) -> Result<Load> {
         let load = Load::new(self.workers.each_ref().map(Worker::url))?;
-        load.open(sku, self.config.admin_token(), &sale()?).await?;
+        load.open(sku, self.config.admin_token(), &sale::terms()?)
+            .await?;
         Ok(load)
     }
-}
-
-/// The address of a Worker's page about a sale.
-pub(crate) fn page(worker: &str, sku: &str) -> String {
-    format!("{worker}/?sku={sku}")
-}
-
-/// A sale of one day, as an operator opens it.
-pub(crate) fn sale() -> Result<Value> {
-    let end = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_secs(24 * 60 * 60);
-    let end = u64::try_from(end.as_millis())?;
-    Ok(json!({ "stock": STOCK, "limit_per_buyer": LIMIT_PER_BUYER, "ends_at_ms": end }))
 }
 
 /// Prints what the customers saw.

@@ -12,14 +12,13 @@ mod frameworks;
 mod fuzz;
 mod group;
 mod hosts;
-mod interrupt;
-mod limits;
 mod npm_build;
 mod npm_test;
 mod picture;
 mod process;
 mod quick_starts;
 mod reference;
+mod setup;
 mod sim;
 mod terminal;
 mod test;
@@ -31,7 +30,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{setup, worker_build};
+use testkit::worker_build;
 
 /// The development commands of edgelock.
 #[derive(Parser)]

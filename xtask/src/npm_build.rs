@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use xtask::programs::run;
-use xtask::{paths, stale};
+use testkit::programs::run;
+use testkit::{paths, stale};
 
 use crate::client_wasm::{CLIENT, TABLE, bind, module};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::paths;
-use xtask::programs::run;
-use xtask::stack::{workerd_config, workerd_modules};
+use testkit::paths;
+use testkit::programs::run;
+use testkit::stack::{workerd_config, workerd_modules};
 
 use crate::npm_build;
 

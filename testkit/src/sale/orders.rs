@@ -7,24 +7,30 @@ use serde_json::json;
 /// ten requests buy, and ask for a little more than there is.
 const BUYERS: usize = 750;
 
+/// A request of a customer.
 #[derive(Clone)]
-pub(crate) struct Order {
-    pub(crate) method: Method,
+pub struct Order {
+    /// The method of HTTP.
+    pub method: Method,
     /// Below the address of a Worker.
-    pub(crate) path: String,
-    pub(crate) body: String,
+    pub path: String,
+    /// What is sent.
+    pub body: String,
     /// The order that it is about; `None` if it must be refused as bad input.
-    pub(crate) honest: Option<Honest>,
+    pub honest: Option<Honest>,
 }
 
+/// An order that the Worker may accept.
 #[derive(Clone)]
-pub(crate) struct Honest {
-    pub(crate) id: String,
-    pub(crate) quantity: u64,
+pub struct Honest {
+    /// Its name, by which it is executed once.
+    pub id: String,
+    /// How many units.
+    pub quantity: u64,
 }
 
 /// Orders for one unit each, each by another buyer.
-pub(crate) fn fresh(sku: &str, count: usize) -> Vec<Order> {
+pub fn fresh(sku: &str, count: usize) -> Vec<Order> {
     (0..count)
         .map(|index| honest(sku, &format!("quiet-{index}"), &format!("buyer-{index}"), 1))
         .collect()
@@ -32,7 +38,7 @@ pub(crate) fn fresh(sku: &str, count: usize) -> Vec<Order> {
 
 /// Orders of which every fifth repeats one of the last thirty, and every tenth is hostile. They are
 /// the same in each run.
-pub(crate) fn mixed(sku: &str, count: usize) -> Vec<Order> {
+pub fn mixed(sku: &str, count: usize) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::with_capacity(count);
     for index in 0..count {
         let order = match index % 10 {

@@ -51,7 +51,7 @@ impl HumanWhoCodes {
 
 /// The script and the package as one file, which Node starts with half of the CPU.
 fn bundled() -> Result<PathBuf> {
-    const SCRIPT: &str = "xtask/src/stack/humanwhocodes.mjs";
+    const SCRIPT: &str = "testkit/src/stack/humanwhocodes.mjs";
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let bundle = paths::target().join("humanwhocodes.mjs");

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use testkit::beside::{is_alone, must_keep_half};
+use testkit::stack::LongWay;
 use tokio::task::JoinSet;
-use xtask::beside::{is_alone, must_keep_half};
-use xtask::stack::LongWay;
 
 use super::many;
 use crate::lottery::Lottery;

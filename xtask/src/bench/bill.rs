@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use xtask::setup;
-use xtask::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::interrupt;
+use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
 use super::{build, get};
-use crate::interrupt;
+use crate::setup;
 
 const DISTANCE: Duration = Duration::from_millis(20);
 /// How many wait while others take turns.

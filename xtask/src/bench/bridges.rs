@@ -22,15 +22,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use redis::Client;
-use xtask::paths;
-use xtask::setup;
-use xtask::stack::{self, Bridge, HumanWhoCodes, ServerlessRedis, Webdis};
+use testkit::stack::{self, Bridge, HumanWhoCodes, ServerlessRedis, Webdis};
+use testkit::{interrupt, paths};
 
 use self::cores::{OF_BRIDGES, SHARED, Ticks};
 use self::customers::Customers;
 use self::report::Sample;
 use super::{cpu_ns, redis_id};
-use crate::interrupt;
+use crate::setup;
 
 const CUSTOMERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(1);

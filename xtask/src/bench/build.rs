@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use xtask::programs::{self, REQUIRE};
-use xtask::{paths, worker_build};
+use testkit::programs::{self, REQUIRE};
+use testkit::{paths, worker_build};
 
 use crate::npm_build;
 

@@ -17,11 +17,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
-use xtask::setup;
-use xtask::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::interrupt;
+use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
 use super::{build, cpu_ns, get, median, redis_id};
-use crate::interrupt;
+use crate::setup;
 use figures::Figures;
 
 /// What to measure, and from where.

@@ -8,15 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use xtask::paths;
-use xtask::setup;
-use xtask::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
+use testkit::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
+use testkit::{interrupt, paths};
 
 use super::build::{bundle, gzip};
 use super::target::{Bound, Target};
 use super::{BATCH, Host, ROUNDS, median, path};
-use crate::interrupt;
 use crate::npm_build;
+use crate::setup;
 
 const STARTS: usize = 25;
 const OURS: &str = "edgelock";

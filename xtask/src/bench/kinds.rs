@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use xtask::setup;
-use xtask::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::interrupt;
+use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
 use super::target::{Bound, Target};
 use super::{BATCH, Host, ROUNDS, Rounds, Sample, build};
-use crate::interrupt;
+use crate::setup;
 
 /// What kinds without a peer are compared with.
 const LOCK: &str = "lock";

@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum as _};
-use xtask::{setup, stack, worker_build};
 
 use self::crowd::{Crowd, Visit};
 use self::shops::{Open, Shop};
 use self::table::{Sample, Table};
-use crate::{interrupt, limits};
+use crate::setup;
+use testkit::{interrupt, limits, stack, worker_build};
 
 /// How long a crowd orders at most, so that a slow shop does not take all day.
 const WINDOW: Duration = Duration::from_secs(20);

@@ -1,12 +1,11 @@
 //! How many requests a section sends that reads and writes under a lock.
 
 use anyhow::{Context, Result, ensure};
-use xtask::stack::{Bridge, Worker, WorkerConfig};
-use xtask::worker_build;
-
-use crate::demo::ledger::RedisProbe;
-use crate::demo::load::Load;
-use crate::demo::{orders, sale};
+use testkit::sale::ledger::RedisProbe;
+use testkit::sale::load::Load;
+use testkit::sale::{orders, terms};
+use testkit::stack::{Bridge, Worker, WorkerConfig};
+use testkit::worker_build;
 
 const SECTIONS: usize = 20;
 
@@ -16,7 +15,7 @@ pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
     let config = WorkerConfig::new(worker_build::deployed()?, bridge);
     let worker = Worker::start(&config)?;
     let load = Load::new([worker.url(), worker.url()])?;
-    load.open("bench", config.admin_token(), &sale()?).await?;
+    load.open("bench", config.admin_token(), &terms()?).await?;
     let mut probe = RedisProbe::open(bridge.redis_socket())?;
     let before = probe.scripts()?;
     let figures = load

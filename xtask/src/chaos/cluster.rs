@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use xtask::stack::{RedisCluster, RedisServer};
+use testkit::stack::{RedisCluster, RedisServer};
 
 use super::havoc::Fault::{self, *};
 

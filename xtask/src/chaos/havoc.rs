@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use fastrand::Rng;
+use testkit::stack::{Bridge, Worker};
 use tokio::sync::watch;
-use xtask::stack::{Bridge, Worker};
 
 use super::store::Store;
 use super::way::Weather;

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use xtask::stack::RedisServer;
+use testkit::stack::RedisServer;
 
 use super::havoc::Fault::{self, *};
 use super::store::address;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use xtask::stack::{Bridge, BridgeOptions, RedisCluster, RedisServer};
+use testkit::stack::{Bridge, BridgeOptions, RedisCluster, RedisServer};
 
 use super::cluster::{self, Cluster};
 use super::havoc::Fault;

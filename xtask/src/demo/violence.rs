@@ -1,11 +1,12 @@
 //! Faults in the middle of a sale.
 
 use anyhow::{Result, ensure};
-use xtask::stack::Worker;
+use testkit::sale::STOCK;
+use testkit::sale::ledger::RedisProbe;
+use testkit::sale::load::Figures;
+use testkit::stack::Worker;
 
-use super::ledger::RedisProbe;
-use super::load::Figures;
-use super::{ORDERS, STOCK};
+use super::ORDERS;
 
 /// Each fault happens once, when so many units are sold.
 #[derive(Default)]

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use reqwest::Method;
+use testkit::beside::must_keep_half;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::time::sleep;
-use xtask::beside::must_keep_half;
 
 use super::{Beside, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, header, until};

@@ -1,10 +1,10 @@
 //! Hundreds of subscriptions, and some that nobody reads.
 
 use futures_util::future::join_all;
+use testkit::beside::must_keep_half;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use xtask::beside::must_keep_half;
 
 use super::{Beside, SHORTLY, many, served_in};
 use crate::support::{Bridge, LIMIT, TOKEN, until};

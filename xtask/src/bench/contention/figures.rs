@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-
-use crate::demo::load::percentile;
+use testkit::sale::load::percentile;
 
 pub(super) struct Figures {
     pub(super) per_second: f64,

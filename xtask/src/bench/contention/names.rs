@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use xtask::stack::{Bridge, NodeScript};
+use testkit::stack::{Bridge, NodeScript};
 
 use super::super::{cpu_ns, get, median, redis_id};
 

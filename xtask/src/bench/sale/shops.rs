@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
-use xtask::stack::{Bridge, LongWay, Worker, WorkerConfig};
-use xtask::worker_build;
-use xtask::{paths, programs};
+use testkit::sale::{self, ledger::RedisProbe};
+use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::{paths, programs, worker_build};
 
 use super::super::{cpu_ns, redis_id};
 use super::crowd::{Seen, Visit};
 use super::{Phase, Setting};
-use crate::demo::{self, ledger::RedisProbe};
 
 /// How a sale is sold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -154,7 +153,7 @@ impl Open {
 
     /// Puts so many units on sale, one to a buyer.
     async fn stock(&mut self, sku: &str, units: u64) -> Result<()> {
-        let mut sale = demo::sale()?;
+        let mut sale = sale::terms()?;
         (sale["stock"], sale["remaining"], sale["limit_per_buyer"]) =
             (units.into(), units.into(), 1.into());
         if let Some(object) = &self.object {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use testkit::sale::load::percentile;
+
 use super::crowd::Seen;
 use super::shops::Shop;
 use crate::bench::median;
-use crate::demo::load::percentile;
 
 /// What was measured in one round.
 pub(super) struct Sample {
