@@ -1,7 +1,7 @@
 //! `cargo xtask bench bill`: what each call costs in Redis commands, the `EVAL` itself among them,
 //! beside the peers; what it takes of Redis, and what it leaves there.
 //!
-//! The cases are those of `xtask/bench/bill.js`, in Node. Redis counts (`INFO commandstats`), and
+//! The cases are those of `bench/scripts/bill.js`, in Node. Redis counts (`INFO commandstats`), and
 //! what the bridge asks for itself does not: `PING`, and the time around scripts that it does not
 //! know yet. That nobody adds a command unseen, `tests/it/bill.rs` sees to.
 
@@ -11,10 +11,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use testkit::interrupt;
+use testkit::programs::xtask;
 use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::{build, get};
-use crate::setup;
+use crate::build;
+use crate::host::{get, path};
 
 const DISTANCE: Duration = Duration::from_millis(20);
 /// How many wait while others take turns.
@@ -38,7 +39,7 @@ const CONTENDED: [(&str, &str, f64); 4] = [
 ];
 
 pub(crate) fn run() -> Result<()> {
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let bridge = Bridge::options()
         .binary(stack::bridge_binary("server")?)
@@ -63,7 +64,7 @@ async fn measure(url: &str) -> Result<()> {
         "a call"
     );
     for case in cases(url).await? {
-        let target = format!("cost?of={}", super::path(&case).replace('+', "%2B"));
+        let target = format!("cost?of={}", path(&case).replace('+', "%2B"));
         println!("{}", row(&case, &get(url, &target).await?, None)?);
     }
     for (case, target, most) in CONTENDED {

@@ -22,14 +22,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use redis::Client;
+use testkit::programs::xtask;
 use testkit::stack::{self, Bridge, HumanWhoCodes, ServerlessRedis, Webdis};
 use testkit::{interrupt, paths};
 
 use self::cores::{OF_BRIDGES, SHARED, Ticks};
 use self::customers::Customers;
 use self::report::Sample;
-use super::{cpu_ns, redis_id};
-use crate::setup;
+use crate::work::{cpu_ns, redis_id};
 
 const CUSTOMERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
     if cfg!(debug_assertions) {
         return run_optimized();
     }
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the bridge (profile `server`)");
     let binary = stack::build_bridge("server")?;
     let ours = Bridge::options().binary(binary).start()?;
@@ -142,7 +142,7 @@ fn run_optimized() -> Result<()> {
             "run",
             "--quiet",
             "--package",
-            "xtask",
+            "bench",
             "--profile",
             "quick",
             "--",

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use testkit::programs::{self, REQUIRE};
+use testkit::programs::{self, REQUIRE, xtask};
 use testkit::{paths, worker_build};
-
-use crate::npm_build;
 
 /// Where the bundles are.
 pub(super) struct Built {
@@ -19,7 +17,7 @@ pub(super) struct Built {
 /// Builds the npm package, and bundles the scripts with these names for their hosts: all for Node
 /// but `workerd`.
 pub(super) fn run(scripts: &[&str]) -> Result<Built> {
-    npm_build::build()?;
+    xtask(&["build-npm"])?;
     let folder = paths::target().join("bench");
     for script in scripts {
         bundle(script, &folder.join(script))?;
@@ -27,9 +25,9 @@ pub(super) fn run(scripts: &[&str]) -> Result<Built> {
     Ok(Built { folder })
 }
 
-/// Bundles a script of `xtask/bench`. What it imports when it needs it is a file of its own.
+/// Bundles a script of `bench/scripts`. What it imports when it needs it is a file of its own.
 pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
-    let package = npm_build::package();
+    let package = testkit::paths::npm_package();
     let (platform, ours, redis) = match script.ends_with("workerd") {
         true => ("browser", "workerd.js", "cloudflare"),
         // The one that bundlers take, by its condition `module`.
@@ -37,7 +35,7 @@ pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
     };
     let mut esbuild = Command::new(paths::npm_bin("esbuild"));
     esbuild
-        .arg(format!("xtask/bench/{script}.js"))
+        .arg(format!("bench/scripts/{script}.js"))
         .current_dir(paths::root())
         .args(["--bundle", "--minify", "--format=esm", "--splitting"])
         .args(["--loader:.wasm=copy", "--asset-names=[name]"])
@@ -65,7 +63,7 @@ impl Built {
 }
 
 /// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see
-/// [`super::js`].
+/// [`crate::js`].
 pub(super) fn worker_sizes() -> Result<String> {
     let worker = worker_build::deployed()?;
     let files = [

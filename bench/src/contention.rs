@@ -1,10 +1,10 @@
 //! `cargo xtask bench contention`: what it costs to wait for a lock from some distance, and how
 //! fast a lock changes hands.
 //!
-//! All waiters are in one process of Node, behind a [long way](super::delay) to the bridge. To
-//! change hands, a lock needs a release on its way there, and word of it on its way back. So `1 /
-//! (hold + round trip)` turns per second are the limit for one name. [`kinds`] has locks that
-//! several hold at once.
+//! All waiters are in one process of Node, at some distance from the bridge. To change hands, a
+//! lock needs a release on its way there, and word of it on its way back. So `1 / (hold + round
+//! trip)` turns per second are the limit for one name. [`kinds`] has locks that several hold at
+//! once.
 
 mod figures;
 mod kinds;
@@ -18,10 +18,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 use testkit::interrupt;
+use testkit::programs::xtask;
 use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::{build, cpu_ns, get, median, redis_id};
-use crate::setup;
+use crate::build;
+use crate::host::{get, median};
+use crate::work::{cpu_ns, redis_id};
 use figures::Figures;
 
 /// What to measure, and from where.
@@ -98,7 +100,7 @@ struct Cell {
 }
 
 pub(crate) fn run(options: &Contention) -> Result<()> {
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let binary = stack::build_bridge("server")?;
     let built = build::run(&["contention"])?;

@@ -1,21 +1,20 @@
 //! `cargo xtask bench js`: what the npm package costs to download, to start and to run, compared
 //! with `@upstash/lock`.
 //!
-//! The two take turns in one run, as in [`super`]. Each start is that of a new process.
+//! The two take turns in one run, as in [`crate::lock`]. Each start is that of a new process.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use testkit::programs::xtask;
 use testkit::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
 use testkit::{interrupt, paths};
 
-use super::build::{bundle, gzip};
-use super::target::{Bound, Target};
-use super::{BATCH, Host, ROUNDS, median, path};
-use crate::npm_build;
-use crate::setup;
+use crate::build::{bundle, gzip};
+use crate::host::{BATCH, Host, ROUNDS, median, path};
+use crate::target::{Bound, Target};
 
 const STARTS: usize = 25;
 const OURS: &str = "edgelock";
@@ -23,12 +22,12 @@ const PEER: &str = "@upstash/lock";
 const LARGEST: f64 = 43_000.0;
 
 pub(crate) fn run() -> Result<()> {
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let bridge = Bridge::options()
         .binary(stack::bridge_binary("server")?)
         .start()?;
-    npm_build::build()?;
+    xtask(&["build-npm"])?;
     let bundles = Bundles::new(&bridge)?;
     let sizes = Sizes::of(&bundles.workerd)?;
     println!("{}", sizes.table());

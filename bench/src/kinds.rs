@@ -1,8 +1,8 @@
 //! `cargo xtask bench kinds`: what a turn of each kind of lock costs if nobody waits, beside the
 //! peers of that kind.
 //!
-//! The cases are those of `xtask/bench/kinds.js`, in Node: a kind, and its peers as `kind / peer`.
-//! All take turns, as in [`super`]. Peers that do not use HTTP reach the Redis behind the bridge by
+//! The cases are those of `bench/scripts/kinds.js`, in Node: a kind, and its peers as `kind / peer`.
+//! All take turns, as in [`crate::lock`]. Peers that do not use HTTP reach the Redis behind the bridge by
 //! TCP: their requests are commands, and their time includes neither bridge nor HTTP. Both may have
 //! the same distance to go.
 
@@ -12,11 +12,12 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use testkit::interrupt;
+use testkit::programs::xtask;
 use testkit::stack::{self, Bridge, LongWay, NodeScript};
 
-use super::target::{Bound, Target};
-use super::{BATCH, Host, ROUNDS, Rounds, Sample, build};
-use crate::setup;
+use crate::build;
+use crate::host::{BATCH, Host, ROUNDS, Rounds, Sample};
+use crate::target::{Bound, Target};
 
 /// What kinds without a peer are compared with.
 const LOCK: &str = "lock";
@@ -39,7 +40,7 @@ pub(crate) struct Kinds {
 }
 
 pub(crate) fn run(options: &Kinds) -> Result<()> {
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     let bridge = Bridge::options()
         .binary(stack::bridge_binary("server")?)

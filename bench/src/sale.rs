@@ -3,7 +3,7 @@
 //!
 //! A sale has two [phases](Phase), which are held and printed apart. Each measurement starts
 //! processes of its own: Workers in `workerd`, a bridge with its Redis, and a [long
-//! way](super::delay) between them. The customers are in this process.
+//! way](testkit::stack::LongWay) between them. The customers are in this process.
 
 mod crowd;
 mod shops;
@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum as _};
+use testkit::programs::xtask;
+use testkit::{interrupt, limits, stack, worker_build};
 
 use self::crowd::{Crowd, Visit};
 use self::shops::{Open, Shop};
 use self::table::{Sample, Table};
-use crate::setup;
-use testkit::{interrupt, limits, stack, worker_build};
 
 /// How long a crowd orders at most, so that a slow shop does not take all day.
 const WINDOW: Duration = Duration::from_secs(20);
@@ -96,7 +96,7 @@ impl fmt::Display for Phase {
 }
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
-    setup::run(setup::Needs::Everything)?;
+    xtask(&["setup"])?;
     eprintln!("building the Worker, the others' and the bridge (profile `server`)");
     worker_build::deployed()?;
     let bench = Bench {

@@ -11,6 +11,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use testkit::programs::xtask;
 use testkit::sale::{
     self, STOCK,
     ledger::RedisProbe,
@@ -21,7 +22,6 @@ use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
 use testkit::{interrupt, limits};
 
 use self::violence::Violence;
-use crate::setup::{self, Needs};
 
 const ORDERS: usize = 10_000;
 const AT_ONCE: usize = 512;
@@ -36,7 +36,7 @@ pub(crate) struct Sales {
 }
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {
-    setup::run(Needs::Stack)?;
+    xtask(&["setup", "--stack"])?;
     let programs = sale::Programs::build()?;
     limits::raise_descriptors()?;
     let round_trip = Duration::from_millis(sales.round_trip);

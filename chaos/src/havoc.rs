@@ -12,8 +12,8 @@ use fastrand::Rng;
 use testkit::stack::{Bridge, Worker};
 use tokio::sync::watch;
 
-use super::store::Store;
-use super::way::Weather;
+use crate::store::Store;
+use crate::way::Weather;
 
 /// How long all is well between two faults, in milliseconds.
 const FAIR: std::ops::Range<u64> = 100..900;

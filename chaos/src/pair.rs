@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Result;
 use testkit::stack::RedisServer;
 
-use super::havoc::Fault::{self, *};
-use super::store::address;
-use super::way::Way;
+use crate::havoc::Fault::{self, *};
+use crate::store::address;
+use crate::way::Way;
 
 /// The faults of a fail-over, and some others.
 pub(super) const FAULTS: &[Fault] = &[

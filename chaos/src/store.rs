@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 use testkit::stack::{Bridge, BridgeOptions, RedisCluster, RedisServer};
 
-use super::cluster::{self, Cluster};
-use super::havoc::Fault;
-use super::pair::{self, Pair};
+use crate::cluster::{self, Cluster};
+use crate::havoc::Fault;
+use crate::pair::{self, Pair};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {

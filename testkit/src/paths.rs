@@ -133,6 +133,11 @@ pub fn npm_programs() -> PathBuf {
     tools().join("npm")
 }
 
+/// The npm package, as npm packs it.
+pub fn npm_package() -> PathBuf {
+    root().join("npm/dist")
+}
+
 /// The TypeScript compiler that builds the package. It is not npm's `.bin/tsc`, since the other
 /// versions, which only try the package, have a `tsc` too.
 pub fn tsc() -> PathBuf {

@@ -133,7 +133,7 @@ fn set_up(place: &Path) -> Result<()> {
     fs::create_dir_all(place.join("bin"))?;
     let pack = ["pack", "--silent", "--pack-destination"];
     let mut npm = paths::command("npm");
-    programs::run(npm.args(pack).arg(place).arg(npm_build::package()))?;
+    programs::run(npm.args(pack).arg(place).arg(paths::npm_package()))?;
     let version = env!("CARGO_PKG_VERSION");
     let packed = place.join(format!("edgelock-{version}.tgz"));
     fs::rename(packed, place.join("edgelock.tgz"))?;

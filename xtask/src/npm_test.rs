@@ -10,8 +10,6 @@ use testkit::paths;
 use testkit::programs::run;
 use testkit::stack::{workerd_config, workerd_modules};
 
-use crate::npm_build;
-
 /// The variables that tell the tests about the bridge.
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
 
@@ -86,7 +84,7 @@ pub(crate) fn prepare() -> Result<()> {
     };
     run(here("npm")
         .args(["pack", "--silent"])
-        .arg(npm_build::package()))?;
+        .arg(paths::npm_package()))?;
     let install = [
         "install",
         "--silent",

@@ -13,6 +13,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use testkit::programs::of_workspace;
 use testkit::stack::{Bridge, Webdis, build_bridge};
 use testkit::{component, interrupt, paths, worker_build};
 
@@ -195,14 +196,14 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     let followed = quick_starts::follow(xtask, bridge);
     tokio::join!(
         meanwhile.check("the quick starts, to the letter", followed),
-        sales(xtask, bridge, report)
+        sales(bridge, report)
     );
     report.append(meanwhile);
 }
 
 /// The demo, and sales while everything under them fails.
-async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
-    let mut demo = Command::new(xtask);
+async fn sales(bridge: &Path, report: &mut Report) {
+    let mut demo = of_workspace("chaos");
     demo.arg("demo").env(BRIDGE_BIN, bridge);
     report.run(Step::new("the demo", 10, demo)).await;
 
@@ -213,7 +214,7 @@ async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
         ("chaos over a cluster whose slots move", "cluster"),
     ];
     for (name, over) in worlds {
-        let mut chaos = Command::new(xtask);
+        let mut chaos = of_workspace("chaos");
         chaos.args(["chaos", "--orders", "1000", "--over", over]);
         chaos.env(BRIDGE_BIN, bridge);
         report.run(Step::new(name, 10, chaos)).await;

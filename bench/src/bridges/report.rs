@@ -1,9 +1,9 @@
 //! What was measured, as a table, and whether the targets are reached.
 
-use super::super::median;
-use super::super::target::{Bound, Target};
 use super::customers::Served;
 use super::{CUSTOMERS, Entrant};
+use crate::host::median;
+use crate::target::{Bound, Target};
 
 /// What a bridge did in one round.
 pub(super) struct Sample {

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use testkit::stack::{Bridge, NodeScript};
 
-use super::super::{cpu_ns, get, median, redis_id};
+use crate::host::{get, median};
+use crate::work::{cpu_ns, redis_id};
 
 const CROWD: u64 = 1_000_000;
 const ROUNDS: usize = 15;

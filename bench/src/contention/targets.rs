@@ -2,7 +2,7 @@
 
 use super::names::Ratio;
 use super::{CROWD, Cell, Kind, WAITERS};
-use crate::bench::target::{Bound, Target};
+use crate::target::{Bound, Target};
 
 /// How much more a turn may cost with more waiters or more names.
 const FLAT: Bound = Bound::AtMost(1.2);

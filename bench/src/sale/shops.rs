@@ -12,9 +12,9 @@ use testkit::sale::{self, ledger::RedisProbe};
 use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
 use testkit::{paths, programs, worker_build};
 
-use super::super::{cpu_ns, redis_id};
 use super::crowd::{Seen, Visit};
 use super::{Phase, Setting};
+use crate::work::{cpu_ns, redis_id};
 
 /// How a sale is sold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -48,7 +48,7 @@ pub(super) fn bundle() -> Result<PathBuf> {
     let scripts = ["constant", "script", "gathered", "object", "lock"];
     programs::run(
         Command::new(paths::npm_bin("esbuild"))
-            .args(scripts.map(|script| format!("xtask/bench/sale/{script}.js")))
+            .args(scripts.map(|script| format!("bench/scripts/sale/{script}.js")))
             .current_dir(paths::root())
             .args(["--bundle", "--format=esm", "--log-level=warning"])
             .args(["--platform=browser", "--conditions=workerd"])

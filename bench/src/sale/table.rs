@@ -7,7 +7,7 @@ use testkit::sale::load::percentile;
 
 use super::crowd::Seen;
 use super::shops::Shop;
-use crate::bench::median;
+use crate::host::median;
 
 /// What was measured in one round.
 pub(super) struct Sample {

@@ -2,8 +2,8 @@
 
 use super::shops::Shop;
 use super::table::Table;
-use crate::bench::target::Bound::{self, AtLeast, AtMost};
-use crate::bench::target::Target;
+use crate::target::Bound::{self, AtLeast, AtMost};
+use crate::target::Target;
 
 const ALONE: &str = "1 customer, 1 isolate, 20 ms, while stock lasts";
 const IN_TURN: &str = "1 customer, 2 isolates, 20 ms, while stock lasts";
