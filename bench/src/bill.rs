@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use testkit::interrupt;
 use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::stack::{self, Bridge, LatencyProxy, NodeScript};
 
 use crate::build;
 use crate::host::{get, path};
@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<()> {
         .binary(stack::bridge_binary("server")?)
         .start()?;
     let built = build::run(&["bill"])?;
-    let far = LongWay::to(bridge.url(), DISTANCE)?;
+    let far = LatencyProxy::to(bridge.url(), DISTANCE)?;
     let node = NodeScript::start(
         &built.node("bill"),
         [

@@ -19,7 +19,7 @@ use clap::Args;
 use serde_json::Value;
 use testkit::interrupt;
 use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::stack::{self, Bridge, LatencyProxy, NodeScript};
 
 use crate::build;
 use crate::host::{get, median};
@@ -107,8 +107,8 @@ pub(crate) fn run(options: &Contention) -> Result<()> {
     let script = built.node("contention");
     let bridge = Bridge::options().binary(&binary).start()?;
     let round_trip = Duration::from_millis(options.round_trip);
-    let way = LongWay::to(bridge.url(), round_trip)?;
-    let by_tcp = LongWay::to_address(bridge.redis_by_tcp()?, round_trip)?;
+    let way = LatencyProxy::to(bridge.url(), round_trip)?;
+    let by_tcp = LatencyProxy::to_address(bridge.redis_by_tcp()?, round_trip)?;
     let node = NodeScript::start(
         &script,
         [

@@ -13,7 +13,7 @@ use anyhow::Result;
 use clap::Args;
 use testkit::interrupt;
 use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, LongWay, NodeScript};
+use testkit::stack::{self, Bridge, LatencyProxy, NodeScript};
 
 use crate::build;
 use crate::host::{BATCH, Host, ROUNDS, Rounds, Sample};
@@ -49,8 +49,8 @@ pub(crate) fn run(options: &Kinds) -> Result<()> {
     let (mut url, mut redis) = (bridge.url().to_owned(), bridge.redis_by_tcp()?);
     if options.round_trip > 0 {
         let round_trip = Duration::from_millis(options.round_trip);
-        url = LongWay::to(&url, round_trip)?.url();
-        redis = LongWay::to_address(redis, round_trip)?.address();
+        url = LatencyProxy::to(&url, round_trip)?.url();
+        redis = LatencyProxy::to_address(redis, round_trip)?.address();
     }
     let node = NodeScript::start(
         &built.node("kinds"),

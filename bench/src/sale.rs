@@ -2,8 +2,8 @@
 //! users could choose instead.
 //!
 //! A sale has two [phases](Phase), which are held and printed apart. Each measurement starts
-//! processes of its own: Workers in `workerd`, a bridge with its Redis, and a [long
-//! way](testkit::stack::LongWay) between them. The customers are in this process.
+//! processes of its own: Workers in `workerd`, a bridge with its Redis, and a [proxy that
+//! delays](testkit::stack::LatencyProxy) between them. The customers are in this process.
 
 mod crowd;
 mod shops;

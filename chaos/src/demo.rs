@@ -18,7 +18,7 @@ use testkit::sale::{
     load::{Figures, Load, percentile},
     orders,
 };
-use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{interrupt, limits};
 
 use self::violence::Violence;
@@ -56,7 +56,7 @@ impl Demo {
     fn start(programs: &sale::Programs, round_trip: Duration) -> Result<Self> {
         eprintln!("starting Redis, the bridge and Workers in workerd");
         let bridge = Bridge::options().binary(&programs.bridge).start()?;
-        let way = LongWay::to(bridge.url(), round_trip)?;
+        let way = LatencyProxy::to(bridge.url(), round_trip)?;
         let config =
             WorkerConfig::new(&programs.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];

@@ -2,7 +2,7 @@
 
 mod cluster;
 mod demo;
-mod havoc;
+mod fault_plan;
 mod pair;
 mod process;
 mod sales;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use testkit::stack::RedisServer;
 
-use crate::havoc::Fault::{self, *};
+use crate::fault_plan::Fault::{self, *};
 use crate::store::address;
 use crate::way::Way;
 

@@ -17,7 +17,7 @@ use testkit::stack::{Worker, WorkerConfig};
 use testkit::{interrupt, limits};
 
 use crate::demo;
-use crate::havoc::{Course, Parts};
+use crate::fault_plan::{Course, Parts};
 use crate::process;
 use crate::store::{Over, Store};
 use crate::way::Way;

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use testkit::stack::{Bridge, BridgeOptions, RedisCluster, RedisServer};
 
 use crate::cluster::{self, Cluster};
-use crate::havoc::Fault;
+use crate::fault_plan::Fault;
 use crate::pair::{self, Pair};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

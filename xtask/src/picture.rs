@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 use testkit::programs::run;
 use testkit::sale::load::Load;
-use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{interrupt, paths, sale};
 
 use crate::setup::{self, Needs};
@@ -22,7 +22,7 @@ pub(crate) fn take() -> Result<()> {
     let parts = sale::Programs::build()?;
     interrupt::or(async {
         let bridge = Bridge::options().binary(&parts.bridge).start()?;
-        let way = LongWay::to(bridge.url(), ROUND_TRIP)?;
+        let way = LatencyProxy::to(bridge.url(), ROUND_TRIP)?;
         let config =
             WorkerConfig::new(&parts.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];

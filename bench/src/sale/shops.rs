@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use testkit::sale::{self, ledger::RedisProbe};
-use testkit::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{paths, programs, worker_build};
 
 use super::crowd::{Seen, Visit};
@@ -64,7 +64,7 @@ pub(super) fn bundle() -> Result<PathBuf> {
 pub(super) struct Open {
     // In this order, so that the Workers end before the servers that they use.
     workers: Vec<Worker>,
-    way: LongWay,
+    way: LatencyProxy,
     /// What keeps the stock of a Durable Object.
     object: Option<Worker>,
     probe: RedisProbe,
@@ -97,7 +97,7 @@ impl Open {
         let far = object
             .as_ref()
             .map_or_else(|| bridge.url().to_owned(), Worker::url);
-        let way = LongWay::to(&far, Duration::from_millis(setting.round_trip_ms))?;
+        let way = LatencyProxy::to(&far, Duration::from_millis(setting.round_trip_ms))?;
         let config = WorkerConfig::new(build, &bridge)
             .bind("EDGELOCK_BRIDGE_URL", way.url())
             .bind("ATTEMPTS", attempts)

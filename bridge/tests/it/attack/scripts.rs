@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::time::sleep;
 
-use super::{Beside, executed_nothing, many};
+use super::{HonestClient, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, header, until};
 
 /// A script that runs for so many milliseconds.
@@ -25,7 +25,7 @@ fn lasting(ms: u32) -> String {
 #[tokio::test]
 async fn a_script_without_an_end_is_ended_and_everybody_told() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     for command in ["EVAL_RO", "EVAL"] {
         let asked = bridge
             .request(Method::POST, "/")
@@ -100,8 +100,8 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
     assert_eq!(bridge.run(quick).await.0, 200);
     let beside = [
-        Beside::of(&bridge).await,
-        Beside::asking(&bridge, quick).await,
+        HonestClient::of(&bridge).await,
+        HonestClient::asking(&bridge, quick).await,
     ];
     let scripts = (0..many(40)).map(|_| {
         let script = lasting(100);
@@ -174,7 +174,7 @@ async fn a_crowd_of_scripts_that_last_leaves_others_half_of_what_they_have_alone
 #[tokio::test]
 async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let script = lasting(100);
     for (path, body) in [
         ("/multi-exec", format!("[{script}]")),
@@ -238,7 +238,7 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     assert_eq!(connection(&lasting(0)).await, shared);
     // The bridge cannot know yet that the script takes long this time.
     assert_eq!(connection(&lasting(400)).await, shared);
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
     for answer in all.await {
         assert!(answer.0 == 200 || executed_nothing(&answer), "{answer:?}");

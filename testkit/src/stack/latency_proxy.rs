@@ -19,17 +19,17 @@ use anyhow::{Context, Result};
 const EXCHANGES: usize = 40;
 
 /// A listener that delays, as long as the process lives.
-pub struct LongWay {
+pub struct LatencyProxy {
     port: u16,
     requests: Arc<AtomicU64>,
 }
 
-impl LongWay {
-    /// The same as [`LongWay::to_address`], for the server at `url`.
+impl LatencyProxy {
+    /// The same as [`LatencyProxy::to_address`], for the server at `url`.
     ///
     /// # Errors
     ///
-    /// `url` is no address of this machine, or as for [`LongWay::to_address`].
+    /// `url` is no address of this machine, or as for [`LatencyProxy::to_address`].
     pub fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn bytes_and_their_end_arrive_late_and_in_order() -> Result<()> {
-        let way = LongWay::open(echo()?, EACH_WAY)?;
+        let way = LatencyProxy::open(echo()?, EACH_WAY)?;
         let begun = Instant::now();
         let mut streams = Vec::new();
         for _ in 0..20 {
