@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use testkit::stack::{RedisCluster, RedisServer};
 
-use crate::fault_plan::Fault::{self, *};
+use crate::fault::Fault::{self, *};
 
 /// Faults of slots that move, and some others.
 pub(super) const FAULTS: &[Fault] = &[

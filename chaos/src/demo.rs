@@ -2,7 +2,6 @@
 //! Redis's ledger says afterwards, and how much slower it would be if each order took the lock for
 //! itself.
 
-mod one_by_one;
 mod violence;
 
 use std::time::{Duration, Instant};
@@ -20,12 +19,15 @@ use testkit::sale::{
 };
 use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{interrupt, limits};
+use tokio::time::timeout;
 
 use self::violence::Violence;
 
 const ORDERS: usize = 10_000;
 const AT_ONCE: usize = 512;
 const QUIET_ORDERS: usize = 20;
+/// For how long each order takes the lock for itself.
+const WINDOW: Duration = Duration::from_secs(10);
 
 /// How the sales are held.
 #[derive(Args)]
@@ -83,7 +85,9 @@ impl Demo {
         println!(
             "\nThe same, with kill -9 of one Worker and of all connections to Redis while units are being sold"
         );
-        let second = self.sale("kettle", Some(Violence::default())).await?;
+        let second = self
+            .sale("kettle", Some(Violence::amid(ORDERS as u64)))
+            .await?;
 
         self.one_by_one().await?;
         ensure!(first && second, "the ledger is wrong");
@@ -156,17 +160,24 @@ impl Demo {
     async fn one_by_one(&mut self) -> Result<()> {
         println!(
             "\nThe same crowd, with a lock that each order takes for itself: each is a cart of one item, for {} s",
-            one_by_one::WINDOW.as_secs()
+            WINDOW.as_secs()
         );
         let mut sale = sale::terms()?;
         sale["stock"] = json!(1_000_000);
-        let workers = self.workers.each_ref().map(Worker::url);
-        let load = Load::new(workers.clone())?;
+        let load = Load::new(self.workers.each_ref().map(Worker::url))?;
         load.open("chair", self.config.admin_token(), &sale).await?;
         let before = self.probe.scripts()?;
-        let placed = one_by_one::placed(workers, "chair", AT_ONCE).await?;
+        let mut placed = 0;
+        let sent = load.send(orders::carts("chair", ORDERS), AT_ONCE, |figures| {
+            ensure!(figures.wrong.is_empty(), "{:?}", figures.wrong);
+            placed = figures.units;
+            Ok(())
+        });
+        if let Ok(sent) = timeout(WINDOW, sent).await {
+            sent?;
+        }
         let requests = self.probe.scripts()? - before;
-        let per_second = placed as f64 / one_by_one::WINDOW.as_secs_f64();
+        let per_second = placed as f64 / WINDOW.as_secs_f64();
         println!(
             "  orders per second     {per_second:>8.0}, so {ORDERS} would take {:.0} s",
             ORDERS as f64 / per_second

@@ -7,13 +7,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::ValueEnum;
+use clap::ValueEnum as _;
 use fastrand::Rng;
-use testkit::stack::{Bridge, Worker};
-use tokio::sync::watch;
+use testkit::stack::{Bridge, Network, Worker};
 
+use crate::fault::Fault::{self, *};
 use crate::store::Store;
-use crate::way::Weather;
 
 /// How long all is well between two faults, in milliseconds.
 const FAIR: std::ops::Range<u64> = 100..900;
@@ -21,6 +20,9 @@ const FAIR: std::ops::Range<u64> = 100..900;
 /// How long a fault lasts that has an end, in milliseconds. Sometimes that is longer than a
 /// request's time-out.
 const FOUL: std::ops::Range<u64> = 50..3_000;
+
+/// How much later data arrives while the network is slow.
+const SLOW: Duration = Duration::from_millis(300);
 
 /// How far Redis's clock is set ahead of the others, in milliseconds. Sometimes that is more than
 /// the ttl of an order's turn, and a step may be twice as large.
@@ -32,65 +34,7 @@ pub(super) struct Parts {
     pub(super) workers: [Worker; 2],
     pub(super) bridge: Bridge,
     pub(super) store: Store,
-    pub(super) weather: watch::Sender<Weather>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
-pub(super) enum Fault {
-    WorkerKilled,
-    BridgeKilled,
-    RedisKilled,
-    WorkerStopped,
-    BridgeStopped,
-    RedisStopped,
-    ConnectionsToRedisCut,
-    ConnectionsToBridgeCut,
-    NetworkStill,
-    NetworkSlow,
-    RedisFull,
-    DiskFull,
-    ClockStepped,
-    PrimaryKilled,
-    PrimaryStopped,
-    PrimaryReplaced,
-    ReplicaBehind,
-    ReplicaKilled,
-    SlotMoved,
-    SlotMovedSlowly,
-    SlotMovedAndBack,
-    SlotMovedOverKilled,
-}
-
-use Fault::*;
-
-impl Fault {
-    /// The faults of a single Redis, and of the programs before it.
-    pub(super) const OF_ONE: &[Self] = &[
-        WorkerKilled,
-        BridgeKilled,
-        RedisKilled,
-        WorkerStopped,
-        BridgeStopped,
-        RedisStopped,
-        ConnectionsToRedisCut,
-        ConnectionsToBridgeCut,
-        NetworkStill,
-        NetworkSlow,
-        RedisFull,
-        DiskFull,
-    ];
-
-    /// Steps of the clock, and faults whose leases must then end by the clock.
-    pub(super) const OF_CLOCK: &[Self] = &[
-        ClockStepped,
-        ClockStepped,
-        ClockStepped,
-        WorkerKilled,
-        WorkerStopped,
-        BridgeStopped,
-        RedisKilled,
-        NetworkSlow,
-    ];
+    pub(super) network: Network,
 }
 
 /// How far the chaos has got.
@@ -219,18 +163,18 @@ impl Parts {
                 let redis = self.store.server(sku);
                 let _: i64 = redis.try_ask(&["CLIENT", "KILL", "TYPE", "normal"])?;
             }
-            ConnectionsToBridgeCut => self.weather.send_modify(Weather::cut),
+            ConnectionsToBridgeCut => self.network.cut(),
             NetworkStill => {
-                self.weather.send_modify(|now| now.is_still = true);
+                self.network.hold();
                 sleep(lasts);
                 // What waited never arrives, as if a host in between had forgotten it.
-                self.weather.send_modify(Weather::cut);
-                self.weather.send_modify(|now| now.is_still = false);
+                self.network.cut();
+                self.network.release();
             }
             NetworkSlow => {
-                self.weather.send_modify(|now| now.is_slow = true);
+                self.network.delay(SLOW);
                 sleep(lasts);
-                self.weather.send_modify(|now| now.is_slow = false);
+                self.network.delay(Duration::ZERO);
             }
             RedisFull => {
                 let redis = self.store.server(sku);

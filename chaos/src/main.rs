@@ -2,12 +2,12 @@
 
 mod cluster;
 mod demo;
+mod fault;
 mod fault_plan;
 mod pair;
 mod process;
 mod sales;
 mod store;
-mod way;
 
 use std::process::ExitCode;
 

@@ -5,11 +5,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use testkit::stack::RedisServer;
+use testkit::stack::{LatencyProxy, RedisServer};
 
-use crate::fault_plan::Fault::{self, *};
-use crate::store::address;
-use crate::way::Way;
+use crate::fault::Fault::{self, *};
 
 /// The faults of a fail-over, and some others.
 pub(super) const FAULTS: &[Fault] = &[
@@ -28,17 +26,17 @@ pub(super) const FAULTS: &[Fault] = &[
 pub(super) struct Pair {
     primary: RedisServer,
     replica: RedisServer,
-    way: Way,
+    proxy: LatencyProxy,
 }
 
 impl Pair {
-    pub(super) async fn start() -> Result<Self> {
+    pub(super) fn start() -> Result<Self> {
         let (primary, replica) = (RedisServer::durable(), RedisServer::durable());
-        let way = Way::to(address(&primary)).await?;
+        let proxy = LatencyProxy::open(primary.address(), Duration::ZERO)?;
         let pair = Self {
             primary,
             replica,
-            way,
+            proxy,
         };
         pair.follow()?;
         Ok(pair)
@@ -46,7 +44,7 @@ impl Pair {
 
     /// The address for a bridge.
     pub(super) fn url(&self) -> String {
-        format!("redis://{}", self.way.address())
+        format!("redis://{}", self.proxy.address())
     }
 
     pub(super) const fn primary(&mut self) -> &mut RedisServer {
@@ -100,8 +98,7 @@ impl Pair {
     fn fail_over(&mut self) -> Result<()> {
         let _: () = self.replica.try_ask(&["REPLICAOF", "NO", "ONE"])?;
         mem::swap(&mut self.primary, &mut self.replica);
-        let primary = address(&self.primary);
-        self.way.weather().send_modify(|now| now.lead_to(primary));
+        self.proxy.network().lead_to(self.primary.address());
         Ok(())
     }
 

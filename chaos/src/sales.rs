@@ -13,14 +13,13 @@ use testkit::programs::xtask;
 use testkit::sale::ledger::{Ledger, RedisProbe};
 use testkit::sale::load::{Figures, Load};
 use testkit::sale::{self, orders};
-use testkit::stack::{Worker, WorkerConfig};
+use testkit::stack::{LatencyProxy, Worker, WorkerConfig};
 use testkit::{interrupt, limits};
 
 use crate::demo;
 use crate::fault_plan::{Course, Parts};
 use crate::process;
 use crate::store::{Over, Store};
-use crate::way::Way;
 
 /// How many orders a sale has, and how many customers come at once.
 const ORDERS: u64 = 1_000;
@@ -68,7 +67,7 @@ pub(crate) fn run(chaos: &Chaos) -> Result<bool> {
         chaos.orders
     );
     interrupt::or(async {
-        let sale = Sale::start(&built, chaos).await?;
+        let sale = Sale::start(&built, chaos)?;
         sale.hold(chaos.orders, seed).await
     })
 }
@@ -80,12 +79,12 @@ struct Sale {
 }
 
 impl Sale {
-    async fn start(built: &sale::Programs, chaos: &Chaos) -> Result<Self> {
-        let store = Store::start(chaos.over).await?;
+    fn start(built: &sale::Programs, chaos: &Chaos) -> Result<Self> {
+        let store = Store::start(chaos.over)?;
         let bridge = store.bridge().binary(&built.bridge).start()?;
-        let way = Way::to(bridge.address()?).await?;
-        let mut config = WorkerConfig::new(&built.worker, &bridge)
-            .bind("EDGELOCK_BRIDGE_URL", format!("http://{}", way.address()));
+        let proxy = LatencyProxy::open(bridge.address()?, Duration::ZERO)?;
+        let mut config =
+            WorkerConfig::new(&built.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", proxy.url());
         if chaos.over == Over::Pair && chaos.replicas > 0 {
             config = config.bind("WAIT_FOR_REPLICAS", chaos.replicas.to_string());
         }
@@ -98,7 +97,7 @@ impl Sale {
                 workers,
                 bridge,
                 store,
-                weather: way.weather(),
+                network: proxy.network().clone(),
             },
         })
     }

@@ -1,6 +1,5 @@
 //! Where the sales are stored: one Redis, or several that stand in for each other.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,7 +7,7 @@ use clap::ValueEnum;
 use testkit::stack::{Bridge, BridgeOptions, RedisCluster, RedisServer};
 
 use crate::cluster::{self, Cluster};
-use crate::fault_plan::Fault;
+use crate::fault::Fault;
 use crate::pair::{self, Pair};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -32,11 +31,11 @@ pub(super) enum Store {
 }
 
 impl Store {
-    pub(super) async fn start(over: Over) -> Result<Self> {
+    pub(super) fn start(over: Over) -> Result<Self> {
         Ok(match over {
             Over::One => Self::One(RedisServer::durable()),
             Over::Clock => Self::Clock(RedisServer::with_clock()?),
-            Over::Pair => Self::Pair(Pair::start().await?),
+            Over::Pair => Self::Pair(Pair::start()?),
             Over::Cluster => Self::Cluster(Cluster::of(RedisCluster::durable())),
         })
     }
@@ -89,8 +88,4 @@ impl Store {
             Self::Cluster(cluster) => cluster.ids(),
         }
     }
-}
-
-pub(super) fn address(redis: &RedisServer) -> SocketAddr {
-    (Ipv4Addr::LOCALHOST, redis.port()).into()
 }

@@ -22,7 +22,7 @@ pub use bridge::{Bridge, BridgeOptions, bridge_binary, build_bridge};
 pub use cluster::{RedisCluster, SLOTS};
 pub use config::{workerd_config, workerd_modules};
 pub use humanwhocodes::HumanWhoCodes;
-pub use latency_proxy::LatencyProxy;
+pub use latency_proxy::{LatencyProxy, Network};
 pub use node::NodeScript;
 pub use port::free_port;
 pub use redis::Redis;

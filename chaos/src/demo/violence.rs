@@ -6,17 +6,24 @@ use testkit::sale::ledger::RedisProbe;
 use testkit::sale::load::Figures;
 use testkit::stack::Worker;
 
-use super::ORDERS;
-
 /// Each fault happens once, when so many units are sold.
 #[derive(Default)]
 pub(super) struct Violence {
+    /// How many orders the sale has.
+    orders: u64,
     killed: bool,
     cut: u64,
     restarted: bool,
 }
 
 impl Violence {
+    pub(super) fn amid(orders: u64) -> Self {
+        Self {
+            orders,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn go_on(
         &mut self,
         figures: &Figures,
@@ -30,7 +37,7 @@ impl Violence {
         if figures.units >= STOCK / 2 && self.cut == 0 {
             self.cut = probe.cut_connections()?;
         }
-        if figures.answered >= ORDERS as u64 / 2 && !self.restarted {
+        if figures.answered >= self.orders / 2 && !self.restarted {
             worker.restart()?;
             self.restarted = true;
         }

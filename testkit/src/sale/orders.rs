@@ -51,6 +51,20 @@ pub fn mixed(sku: &str, count: usize) -> Vec<Order> {
     orders
 }
 
+/// Orders for one unit each, each by another buyer, as carts of one item. Carts share no turns.
+pub fn carts(sku: &str, count: usize) -> Vec<Order> {
+    let cart = |index: usize| {
+        let id = format!("cart-{index}");
+        let items = [json!({ "sku": sku })];
+        Order {
+            path: "/orders".to_owned(),
+            body: json!({ "order_id": id, "buyer": id, "items": items }).to_string(),
+            ..honest(sku, &id, &id, 1)
+        }
+    };
+    (0..count).map(cart).collect()
+}
+
 fn new(sku: &str, index: usize) -> Order {
     let buyer = format!("buyer-{}", index * 7 % BUYERS);
     honest(sku, &format!("{sku}-{index}"), &buyer, 1 + index as u64 % 2)

@@ -1,9 +1,11 @@
-//! A long way to the bridge: it passes TCP on unchanged, but later.
+//! A proxy that passes TCP on unchanged, but later, and a network before a server that fails.
 //!
 //! Each direction has one queue for all connections. What enters it is stamped with the time when
 //! it is due. Everything takes equally long, so it leaves in the order in which it came: nothing
 //! waits for anything else, and bandwidth is unlimited. It uses threads, not tasks, because tokio's
 //! timers are only exact to a millisecond, and that would be a tenth of the way.
+
+mod network;
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+pub use self::network::Network;
+
 /// How many exchanges tell how late threads wake.
 const EXCHANGES: usize = 40;
 
@@ -22,6 +26,7 @@ const EXCHANGES: usize = 40;
 pub struct LatencyProxy {
     port: u16,
     requests: Arc<AtomicU64>,
+    network: Network,
 }
 
 impl LatencyProxy {
@@ -38,8 +43,8 @@ impl LatencyProxy {
         Self::to_address(address, round_trip)
     }
 
-    /// An exchange with the server at `address` takes `round_trip` longer than without the way. So
-    /// does the end of a connection.
+    /// An exchange with the server at `address` takes `round_trip` longer than without the proxy.
+    /// So does the end of a connection.
     ///
     /// # Errors
     ///
@@ -62,38 +67,34 @@ impl LatencyProxy {
     pub fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        let requests = Arc::new(AtomicU64::new(0));
-        let counted = requests.clone();
-        let (there, back) = (line(), line());
+        let (network, requests) = (Network::to(far, each_way), Arc::new(AtomicU64::new(0)));
+        let (there, back) = (line(&network), line(&network));
+        let (net, counted) = (network.clone(), requests.clone());
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
                 // The client notices, since its connection ends.
-                let Ok(far) = TcpStream::connect(far) else {
+                let Some((near, far)) = net.connect(near) else {
                     continue;
                 };
-                let _ = (near.set_nodelay(true), far.set_nodelay(true));
-                let (near, far) = (Arc::new(near), Arc::new(far));
-                let count = counted.clone();
-                carry(
-                    near.clone(),
-                    far.clone(),
-                    there.clone(),
-                    each_way,
-                    move |bytes| {
-                        // What is read begins with a request's head, since nobody sends a second
-                        // request before the first is answered.
-                        if bytes.starts_with(b"POST ") {
-                            count.fetch_add(1, Ordering::Relaxed);
-                        }
-                    },
-                );
-                carry(far, near, back.clone(), each_way, |_| {});
+                let (count, there, back) = (counted.clone(), there.clone(), back.clone());
+                carry(near.clone(), far.clone(), there, &net, move |bytes| {
+                    // What is read begins with a request's head, since nobody sends a second
+                    // request before the first is answered.
+                    if bytes.starts_with(b"POST ") {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                carry(far, near, back, &net, |_| {});
             }
         });
-        Ok(Self { port, requests })
+        Ok(Self {
+            port,
+            requests,
+            network,
+        })
     }
 
-    /// How many `POST`s have entered the way.
+    /// How many `POST`s have entered the proxy.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
@@ -106,6 +107,11 @@ impl LatencyProxy {
     /// The same, for HTTP.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
+    }
+
+    /// What fails between its two ends, for whoever breaks it.
+    pub const fn network(&self) -> &Network {
+        &self.network
     }
 }
 
@@ -146,11 +152,12 @@ struct Parcel {
     bytes: Vec<u8>,
 }
 
-fn line() -> Sender<Parcel> {
-    let (line, parcels) = mpsc::channel::<Parcel>();
+fn line(network: &Network) -> Sender<Parcel> {
+    let ((line, parcels), network) = (mpsc::channel::<Parcel>(), network.clone());
     thread::spawn(move || {
         for Parcel { due, to, bytes } in parcels {
             thread::sleep(due.saturating_duration_since(Instant::now()));
+            network.wait_until_open();
             // A connection that has already gone needs no end.
             let _ = if bytes.is_empty() {
                 to.shutdown(Shutdown::Write)
@@ -168,9 +175,10 @@ fn carry(
     from: Arc<TcpStream>,
     to: Arc<TcpStream>,
     line: Sender<Parcel>,
-    each_way: Duration,
+    network: &Network,
     see: impl Fn(&[u8]) + Send + 'static,
 ) {
+    let network = network.clone();
     thread::spawn(move || {
         let mut buffer = [0; 16 * 1024];
         loop {
@@ -178,7 +186,7 @@ fn carry(
             let read = from.as_ref().read(&mut buffer).unwrap_or(0);
             see(&buffer[..read]);
             let parcel = Parcel {
-                due: Instant::now() + each_way,
+                due: Instant::now() + network.each_way(),
                 to: to.clone(),
                 bytes: buffer[..read].to_vec(),
             };
@@ -195,14 +203,20 @@ mod tests {
 
     const EACH_WAY: Duration = Duration::from_millis(20);
 
+    /// A connection whose reads end in any case.
+    fn connection(proxy: &LatencyProxy) -> Result<TcpStream> {
+        let stream = TcpStream::connect(proxy.address())?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        Ok(stream)
+    }
+
     #[test]
     fn bytes_and_their_end_arrive_late_and_in_order() -> Result<()> {
-        let way = LatencyProxy::open(echo()?, EACH_WAY)?;
+        let proxy = LatencyProxy::open(echo()?, EACH_WAY)?;
         let begun = Instant::now();
         let mut streams = Vec::new();
         for _ in 0..20 {
-            let mut stream = TcpStream::connect(way.address())?;
-            stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+            let mut stream = connection(&proxy)?;
             stream.write_all(b"one ")?;
             stream.write_all(b"two")?;
             stream.shutdown(Shutdown::Write)?;
@@ -214,6 +228,56 @@ mod tests {
             assert_eq!(heard, "one two");
         }
         assert!(begun.elapsed() >= EACH_WAY * 2);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_held_arrives_when_it_is_released() -> Result<()> {
+        let proxy = LatencyProxy::open(echo()?, Duration::ZERO)?;
+        let mut stream = connection(&proxy)?;
+        proxy.network().hold();
+        stream.write_all(b"x")?;
+        stream.set_read_timeout(Some(EACH_WAY))?;
+        assert!(stream.read_exact(&mut [0]).is_err());
+
+        proxy.network().release();
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        Ok(stream.read_exact(&mut [0])?)
+    }
+
+    #[test]
+    fn a_cut_ends_connections_and_what_they_held_never_arrives() -> Result<()> {
+        let proxy = LatencyProxy::open(echo()?, Duration::ZERO)?;
+        let mut stream = connection(&proxy)?;
+        stream.write_all(b"x")?;
+        stream.read_exact(&mut [0])?;
+        proxy.network().hold();
+        stream.write_all(b"x")?;
+
+        proxy.network().cut();
+        proxy.network().release();
+        let mut heard = Vec::new();
+        // Its end may be a reset.
+        let _ = stream.read_to_end(&mut heard);
+        assert_eq!(heard, b"");
+
+        let mut other = connection(&proxy)?;
+        other.write_all(b"x")?;
+        Ok(other.read_exact(&mut [0])?)
+    }
+
+    #[test]
+    fn a_way_that_leads_elsewhere_ends_what_led_there_before() -> Result<()> {
+        let proxy = LatencyProxy::open(echo()?, Duration::ZERO)?;
+        let mut before = connection(&proxy)?;
+        before.write_all(b"x")?;
+        before.read_exact(&mut [0])?;
+        let elsewhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+
+        proxy.network().lead_to(elsewhere.local_addr()?);
+        assert!(!matches!(before.read(&mut [0]), Ok(1..)));
+        let _after = connection(&proxy)?;
+        elsewhere.accept()?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! A `redis-server` that a test starts, stops and kills itself.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -146,6 +147,11 @@ impl RedisServer {
     /// The port that it listens on.
     pub const fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Its address for TCP.
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
     /// Its process id.

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::Method;
 use testkit::beside::must_keep_half;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, UnixStream};
+use testkit::stack::{LatencyProxy, RedisServer};
 use tokio::time::sleep;
 
 use super::{HonestClient, executed_nothing, many};
@@ -251,19 +250,9 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
 /// Otherwise each script would wait apart with all others there.
 #[tokio::test]
 async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
-    let redis = Redis::start().await;
-    let far = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = far.local_addr().expect("an address").port();
-    let socket = redis.socket();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = far.accept().await {
-            let redis = UnixStream::connect(&socket).await.expect("redis listens");
-            let ((here, back), (there, answers)) = (stream.into_split(), redis.into_split());
-            tokio::spawn(late(here, answers));
-            tokio::spawn(late(there, back));
-        }
-    });
-    let url = format!("redis://127.0.0.1:{port}");
+    let redis = RedisServer::start(&[]);
+    let far = LatencyProxy::open(redis.address(), Duration::from_millis(200)).expect("a port");
+    let url = format!("redis://{}", far.address());
     let bridge = Bridge::start(["--redis", &url]).await;
     let connection = async |command: &str| {
         let body = format!(r#"[{command},["CLIENT","ID"]]"#);
@@ -276,17 +265,6 @@ async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
     assert_ne!(connection(script).await, shared);
     for _ in 0..3 {
         assert_eq!(connection(script).await, shared);
-    }
-}
-
-/// Passes on what it reads, a while later.
-async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
-    let mut chunk = vec![0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut chunk).await {
-        sleep(Duration::from_millis(200)).await;
-        if to.write_all(&chunk[..read]).await.is_err() {
-            return;
-        }
     }
 }
 
