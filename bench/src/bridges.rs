@@ -12,6 +12,7 @@
 
 mod cores;
 mod customers;
+mod entrant;
 mod report;
 
 use std::path::PathBuf;
@@ -28,10 +29,9 @@ use testkit::{interrupt, paths};
 
 use self::cores::{OF_BRIDGES, SHARED, Ticks};
 use self::customers::Customers;
-use self::report::Sample;
+use self::entrant::{Entrant, Sample};
 use crate::work::{cpu_ns, redis_id};
 
-const CUSTOMERS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// Takes a lock that is free, and gives back one that the caller has.
@@ -58,18 +58,6 @@ pub(crate) struct Bridges {
     /// Runs what is measured ahead of all other programs of this machine, as an administrator may
     #[arg(long)]
     first: bool,
-}
-
-/// A bridge, how to ask it, and how much faster ours should be.
-struct Entrant {
-    name: &'static str,
-    address: String,
-    process: u32,
-    authorization: String,
-    body: fn(sha: &str, customer: usize) -> String,
-    target: f64,
-    /// One for each round.
-    samples: Vec<Sample>,
 }
 
 pub(crate) fn run(options: &Bridges) -> Result<()> {

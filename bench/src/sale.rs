@@ -6,11 +6,12 @@
 //! delays](testkit::stack::LatencyProxy) between them. The customers are in this process.
 
 mod crowd;
+mod phase;
+mod setting;
 mod shops;
 mod table;
 mod targets;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use testkit::programs::xtask;
 use testkit::{interrupt, limits, stack, worker_build};
 
 use self::crowd::{Crowd, Visit};
+use self::phase::Phase;
+use self::setting::Setting;
 use self::shops::{Open, Shop};
 use self::table::{Sample, Table};
 
@@ -59,40 +62,6 @@ pub(crate) struct Sales {
     /// Only these shops
     #[arg(long, value_delimiter = ',')]
     only: Vec<Shop>,
-}
-
-/// Who comes, and from how far.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Setting {
-    crowd: Crowd,
-    isolates: usize,
-    round_trip_ms: u64,
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (isolates, ms) = (self.isolates, self.round_trip_ms);
-        let plural = if isolates == 1 { "" } else { "s" };
-        write!(f, "{}, {isolates} isolate{plural}, {ms} ms", self.crowd)
-    }
-}
-
-/// A part of a sale.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// There are as many units as orders: each is decided, and written.
-    StockLasts,
-    /// Nothing is left: each order is refused.
-    SoldOut,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::StockLasts => "while stock lasts",
-            Self::SoldOut => "sold out",
-        })
-    }
 }
 
 pub(crate) fn run(sales: &Sales) -> Result<()> {

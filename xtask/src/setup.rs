@@ -4,6 +4,7 @@
 //! fails, it says what to install by hand. What is not installed for the system goes to the target
 //! folder and `node_modules`.
 
+mod needs;
 mod npm;
 mod shell;
 
@@ -17,21 +18,8 @@ use std::thread;
 use anyhow::{Context, Result, ensure};
 use testkit::{component, paths};
 
+pub(crate) use self::needs::Needs;
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
-
-/// What a command needs of the machine.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Needs {
-    /// To build the Worker. wrangler asks for that while it runs from `node_modules`, so nothing
-    /// there is changed.
-    Worker,
-    /// To build the Worker, and to run it over a Redis and a bridge.
-    Stack,
-    /// To build the Worker and the npm package as they are published.
-    Build,
-    /// To run every check, test and benchmark.
-    Everything,
-}
 
 /// Installs what is missing.
 ///

@@ -2,6 +2,7 @@
 
 mod native;
 mod report;
+mod steps;
 mod wasm;
 
 use std::cell::RefCell;
@@ -19,6 +20,7 @@ use testkit::{component, interrupt, paths, worker_build};
 
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
+use self::steps::{cargo, check, ours, tests};
 pub(crate) use self::wasm::run_wasmtime;
 use crate::setup;
 use crate::{hosts, npm_build, npm_test, quick_starts};
@@ -358,30 +360,8 @@ impl NpmServers {
     }
 }
 
-/// Tells a command where the servers are, and to look for programs in `folder` first.
-fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
-    Step::new(name, minutes, cargo(arguments))
-}
-
 fn docs_for_wasm() -> Step {
     let mut command = cargo(&format!("doc --no-deps {WASM}"));
     command.env("RUSTDOCFLAGS", "-D warnings");
     Step::new("docs for wasm", 10, command)
-}
-
-fn tests(name: &'static str, minutes: u64, command: Command) -> Step {
-    Step::new(name, minutes, command).counts(Counts::Tests)
-}
-
-/// Runs another of our own commands, as a process that can be stopped.
-fn ours(name: &'static str, minutes: u64, xtask: &Path, command: &str) -> Step {
-    let mut process = Command::new(xtask);
-    process.arg(command);
-    Step::new(name, minutes, process)
-}
-
-fn cargo(arguments: &str) -> Command {
-    let mut command = paths::cargo();
-    command.args(arguments.split(' '));
-    command
 }

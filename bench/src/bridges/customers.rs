@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{CUSTOMERS, Entrant};
+use super::entrant::{CUSTOMERS, Entrant, Served};
 
 /// Each answer ends with it, which shows that the script ran.
 pub(super) const NONCE: &str = "0123456789abcdef";
@@ -17,12 +17,6 @@ pub(super) const NONCE: &str = "0123456789abcdef";
 const LARGEST: usize = 4096;
 
 pub(super) struct Customers(Vec<Customer>);
-
-/// What they got.
-pub(super) struct Served {
-    pub(super) requests: u64,
-    pub(super) took: Duration,
-}
 
 struct Customer {
     stream: TcpStream,

@@ -1,48 +1,8 @@
 //! What was measured, as a table, and whether the targets are reached.
 
-use super::customers::Served;
-use super::{CUSTOMERS, Entrant};
+use super::entrant::{CUSTOMERS, Entrant, Sample};
 use crate::host::median;
 use crate::target::{Bound, Target};
-
-/// What a bridge did in one round.
-pub(super) struct Sample {
-    per_second: f64,
-    /// Microseconds of CPU for each request: of the bridge, of Redis and of the customers.
-    cpu_us: [f64; 3],
-    /// The part of the two cores that other programs used, from 0 to 1.
-    others: f64,
-}
-
-impl Sample {
-    /// `busy` is the part of the two cores that was busy.
-    pub(super) fn of(served: &Served, cpu_ns: [u64; 3], busy: f64) -> Self {
-        let requests = served.requests as f64;
-        let both_cores_ns = 2.0 * served.took.as_secs_f64() * 1e9;
-        let ours = cpu_ns.iter().sum::<u64>() as f64 / both_cores_ns;
-        Self {
-            per_second: requests / served.took.as_secs_f64(),
-            cpu_us: cpu_ns.map(|ns| ns as f64 / 1_000.0 / requests),
-            others: (busy - ours).max(0.0),
-        }
-    }
-
-    /// How many requests the bridge serves in one second of its CPU time.
-    fn per_cpu_second(&self) -> f64 {
-        1_000_000.0 / self.cpu_us[0]
-    }
-}
-
-impl std::fmt::Display for Sample {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ([bridge, redis, customers], per_cpu) = (self.cpu_us, self.per_cpu_second());
-        let (per_second, others) = (self.per_second, 100.0 * self.others);
-        write!(
-            f,
-            "{per_second:10.0} {per_cpu:17.0} {bridge:13.1} {redis:6.1} {customers:9.1} {others:12.0} %"
-        )
-    }
-}
 
 pub(super) fn table(entrants: &[Entrant]) -> String {
     let mut table = format!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Field;
+use super::field::Field;
 use super::figures::Figures;
 
 const PERMITS: [u64; 3] = [1, 8, 64];

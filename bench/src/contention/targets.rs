@@ -1,7 +1,7 @@
 //! The targets for many waiters.
 
+use super::field::{CROWD, Cell, Kind, WAITERS};
 use super::names::Ratio;
-use super::{CROWD, Cell, Kind, WAITERS};
 use crate::target::{Bound, Target};
 
 /// How much more a turn may cost with more waiters or more names.

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::task::{JoinSet, LocalSet, spawn_local};
 use tokio::time::{sleep, sleep_until, timeout};
 
-use super::Phase;
+use super::phase::Phase;
 
 /// How long a customer asks before it goes away.
 const PATIENCE: Duration = Duration::from_secs(60);

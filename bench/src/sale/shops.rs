@@ -13,7 +13,8 @@ use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{paths, programs, worker_build};
 
 use super::crowd::{Seen, Visit};
-use super::{Phase, Setting};
+use super::phase::Phase;
+use super::setting::Setting;
 use crate::work::{cpu_ns, redis_id};
 
 /// How a sale is sold.

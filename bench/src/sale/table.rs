@@ -26,7 +26,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// `spent` as by [`super::Open::hold`].
+    /// `spent` as by [`super::shops::Open::hold`].
     pub(super) fn of(mut seen: Seen, spent: [u64; 5], trip_ms: u64) -> Self {
         seen.took_ms.sort_by(f64::total_cmp);
         let took_ms = [0.5, 0.99].map(|part| percentile(&seen.took_ms, part));

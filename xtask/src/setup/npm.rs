@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use testkit::paths;
 
-use super::Needs;
+use super::needs::Needs;
 use super::shell::{is_stamped, run_or_say, say, succeeds};
 
 /// Installs what is missing, in the versions of package-lock.json: the runtime and the bundler; for

@@ -13,7 +13,7 @@ use testkit::stack::{Bridge, build_bridge, free_port};
 use testkit::{component, interrupt, paths};
 
 use super::report::Report;
-use super::{cargo, tests};
+use super::steps::{cargo, tests};
 use crate::setup;
 use crate::terminal::Terminal;
 use crate::{faulty, workerd_tests};
