@@ -1,10 +1,10 @@
 //! `cargo xtask bench kinds`: what a turn of each kind of lock costs if nobody waits, beside the
 //! peers of that kind.
 //!
-//! The cases are those of `bench/scripts/kinds.js`, in Node: a kind, and its peers as `kind / peer`.
-//! All take turns, as in [`crate::lock`]. Peers that do not use HTTP reach the Redis behind the bridge by
-//! TCP: their requests are commands, and their time includes neither bridge nor HTTP. Both may have
-//! the same distance to go.
+//! The cases are those of `bench/scripts/kinds.js`, in Node: a kind, and its peers as `kind /
+//! peer`. All take turns, as in [`crate::lock`]. Peers that do not use HTTP reach the Redis behind
+//! the bridge by TCP: their requests are commands, and their time includes neither bridge nor HTTP.
+//! Both may have the same distance to go.
 
 use std::fmt::Write as _;
 use std::time::Duration;
