@@ -26,7 +26,7 @@ pub(crate) struct IdleLimits {
 
 /// What is known of a connection's activity.
 #[derive(Clone)]
-pub(crate) struct Silence(Arc<Mutex<State>>);
+pub(crate) struct IdleTracker(Arc<Mutex<State>>);
 
 struct State {
     /// Requests whose answers are not complete.
@@ -40,15 +40,15 @@ struct State {
 }
 
 /// A request under way. Dropping this ends it.
-pub(crate) struct UnderWay(Silence);
+pub(crate) struct UnderWay(IdleTracker);
 
 /// Notes when bytes are read and written.
 pub(crate) struct Observed<S> {
     inner: S,
-    silence: Silence,
+    idle: IdleTracker,
 }
 
-impl Silence {
+impl IdleTracker {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(State {
             under_way: 0,
@@ -59,8 +59,8 @@ impl Silence {
     }
 
     pub(crate) fn of<S>(self, inner: S) -> Observed<S> {
-        let silence = self;
-        Observed { inner, silence }
+        let idle = self;
+        Observed { inner, idle }
     }
 
     /// The head of a request is complete.
@@ -129,7 +129,7 @@ impl Drop for UnderWay {
 
 impl<S> Observed<S> {
     fn note(&self, written: &Poll<io::Result<usize>>) {
-        self.silence.written(written.is_pending());
+        self.idle.written(written.is_pending());
     }
 }
 
@@ -142,7 +142,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Observed<S> {
         let before = out.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(cx, out);
         if out.filled().len() > before {
-            self.silence.read();
+            self.idle.read();
         }
         read
     }
@@ -219,49 +219,49 @@ mod tests {
     }
 
     /// How long the connection may stay silent from now on.
-    async fn lasts(silence: &Silence) -> u64 {
+    async fn lasts(idle: &IdleTracker) -> u64 {
         let begun = Instant::now();
-        silence.outlasts(LIMITS).await;
+        idle.outlasts(LIMITS).await;
         begun.elapsed().as_secs()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_without_a_request_may_be_silent_for_longer_than_in_the_midst_of_a_head() {
         let (mut client, server) = duplex(64);
-        let silence = Silence::new();
-        let mut server = silence.clone().of(server);
-        assert_eq!(lasts(&silence).await, 60);
+        let idle = IdleTracker::new();
+        let mut server = idle.clone().of(server);
+        assert_eq!(lasts(&idle).await, 60);
         for _ in 0..3 {
             client.write_all(b"G").await.expect("sent");
             server.read_u8().await.expect("read");
             sleep(Duration::from_secs(3)).await;
         }
-        assert_eq!(lasts(&silence).await, 1);
-        drop(silence.begun());
-        assert_eq!(lasts(&silence).await, 60);
+        assert_eq!(lasts(&idle).await, 1);
+        drop(idle.begun());
+        assert_eq!(lasts(&idle).await, 60);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_under_way_and_an_answer_that_is_not_read_are_no_silence() {
         let (mut client, server) = duplex(4);
-        let silence = Silence::new();
-        let mut server = silence.clone().of(server);
+        let idle = IdleTracker::new();
+        let mut server = idle.clone().of(server);
         let hour = Duration::from_secs(3600);
-        let waits = async |silence: &Silence| {
-            let lasts = tokio::time::timeout(hour, silence.outlasts(LIMITS));
+        let waits = async |idle: &IdleTracker| {
+            let lasts = tokio::time::timeout(hour, idle.outlasts(LIMITS));
             lasts.await.is_err()
         };
-        let under_way = silence.begun();
-        assert!(waits(&silence).await);
+        let under_way = idle.begun();
+        assert!(waits(&idle).await);
         drop(under_way);
         let writes = tokio::spawn(async move {
             server.write_all(b"12345678").await.expect("read");
             server
         });
         tokio::task::yield_now().await;
-        assert!(waits(&silence).await);
+        assert!(waits(&idle).await);
         client.read_exact(&mut [0; 8]).await.expect("written");
         let _server = writes.await.expect("no panic");
-        assert_eq!(lasts(&silence).await, 60);
+        assert_eq!(lasts(&idle).await, 60);
     }
 }

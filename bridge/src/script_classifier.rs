@@ -30,7 +30,7 @@ const KEPT: Duration = Duration::from_secs(60);
 pub(crate) type Script = Vec<u8>;
 
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct ScriptClassifier {
     quick: Mutex<Quick>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Load {
     pub(crate) waits: bool,
 }
 
-impl Pace {
+impl ScriptClassifier {
     pub(crate) fn load(&self, commands: &Pipeline) -> Load {
         let mut load = Load {
             scripts: Vec::new(),
@@ -221,30 +221,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_script_in_use_is_not_forgotten_since_thousands_of_others_are_tried() {
-        let (pace, ours) = (Pace::default(), script(0));
-        pace.ran(std::slice::from_ref(&ours), &[Some(QUICK)]);
+        let (classifier, ours) = (ScriptClassifier::default(), script(0));
+        classifier.ran(std::slice::from_ref(&ours), &[Some(QUICK)]);
         for round in 0..5 {
             for number in 1..3 * REMEMBERED {
                 let other = script(round * 3 * REMEMBERED + number);
-                pace.ran(&[other], &[Some(QUICK)]);
+                classifier.ran(&[other], &[Some(QUICK)]);
             }
-            assert!(pace.quick().knows(&ours), "{round}");
-            assert!(pace.quick().len() <= 2 * REMEMBERED);
+            assert!(classifier.quick().knows(&ours), "{round}");
+            assert!(classifier.quick().len() <= 2 * REMEMBERED);
             advance(KEPT).await;
         }
     }
 
     #[test]
     fn a_script_is_judged_by_what_itself_took() {
-        let pace = Pace::default();
+        let classifier = ScriptClassifier::default();
         let both = [script(0), script(1)];
-        pace.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
-        assert!(pace.quick().knows(&both[0]) && !pace.quick().knows(&both[1]));
+        classifier.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
+        assert!(classifier.quick().knows(&both[0]) && !classifier.quick().knows(&both[1]));
         // One slow run counts, whatever came after it.
         let twice = [script(0), script(0)];
-        pace.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
-        assert!(!pace.quick().knows(&both[0]));
-        pace.ran(&twice, &[None, None]);
-        assert!(!pace.quick().knows(&both[0]));
+        classifier.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
+        assert!(!classifier.quick().knows(&both[0]));
+        classifier.ran(&twice, &[None, None]);
+        assert!(!classifier.quick().knows(&both[0]));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-pub(crate) struct Places {
+pub(crate) struct ConnectionLimits {
     most: usize,
     most_of_one: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
@@ -19,11 +19,11 @@ pub(crate) struct Places {
 
 /// One of them, until it is dropped.
 pub(crate) struct Place {
-    places: Arc<Places>,
+    places: Arc<ConnectionLimits>,
     address: IpAddr,
 }
 
-impl Places {
+impl ConnectionLimits {
     pub(crate) fn new(most: usize, most_of_one: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -48,7 +48,7 @@ impl Places {
         })
     }
 
-    /// As [`Places::take`], once there is one, if that is soon.
+    /// As [`ConnectionLimits::take`], once there is one, if that is soon.
     pub(crate) async fn take_within(
         self: &Arc<Self>,
         limit: Duration,
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn places_are_bounded_in_all_and_for_one_and_given_back() {
-        let places = Places::new(3, 2);
+        let places = ConnectionLimits::new(3, 2);
         let [a, b] = ["10.0.0.1", "::1"].map(|text| text.parse::<IpAddr>().unwrap());
         let of_a = [places.take(a), places.take(a)];
         assert!(of_a.iter().all(Option::is_some) && places.take(a).is_none());
