@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use redis::{Arg, Cmd, Pipeline, Value};
 
 use self::keys::{Key, keys};
-use crate::pace::{name, words};
+use crate::script_classifier::{name, words};
 
 /// In bytes, of a request or an answer.
 const LARGE: usize = 256 * 1024;

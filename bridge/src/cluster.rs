@@ -20,10 +20,10 @@ use crate::dial::Server;
 use crate::hub::Listener;
 use crate::no_reply::NoReply;
 use crate::node::{Limits, Node};
-use crate::pace::{name, word};
 use crate::redirect::{Redirect, cross_slot, told};
 use crate::refuse;
 use crate::reply::Failure;
+use crate::script_classifier::{name, word};
 use crate::slot_map::{NodeAddr, SlotMap, places};
 use crate::subscribe::Topic;
 

@@ -20,11 +20,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::places::{Place, Places};
+use crate::connection_limits::{ConnectionLimits, Place};
+use crate::idle::{IdleLimits, IdleTracker};
 use crate::rarely::Rarely;
 use crate::reply::until_complete;
 use crate::server::{Bridge, needs_place};
-use crate::silence::{IdleLimits, Silence};
 
 /// The head of a request, in bytes.
 const HEAD: usize = 32 * 1024;
@@ -52,7 +52,7 @@ const OWN: usize = 64;
 
 /// Where clients come in.
 pub(crate) struct Door {
-    pub(crate) places: Arc<Places>,
+    pub(crate) places: Arc<ConnectionLimits>,
     pub(crate) limits: IdleLimits,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Door {
 enum To {
     BeServed,
     /// For one of these places, and be turned away if none comes free.
-    Wait(Arc<Places>),
+    Wait(Arc<ConnectionLimits>),
 }
 
 /// Serves clients while `door` has a place for them. The others wait for one, and are turned away
@@ -73,7 +73,7 @@ pub(crate) async fn serve(
 ) {
     let connections = GracefulShutdown::new();
     let crowd = Door {
-        places: Places::new(CROWD.0, CROWD.1),
+        places: ConnectionLimits::new(CROWD.0, CROWD.1),
         limits: IdleLimits {
             idle: CROWD_IDLE,
             head: CROWD_IDLE,
@@ -113,11 +113,11 @@ impl Door {
         bridge: &Arc<Bridge>,
         connections: &GracefulShutdown,
     ) {
-        let (silence, limits, bridge) = (Silence::new(), self.limits, Arc::clone(bridge));
+        let (idle, limits, bridge) = (IdleTracker::new(), self.limits, Arc::clone(bridge));
         let place = Arc::new(place);
         let asked = Arc::clone(&place);
-        let stream = TokioIo::new(silence.clone().of(stream));
-        let requests = silence.clone();
+        let stream = TokioIo::new(idle.clone().of(stream));
+        let requests = idle.clone();
         let is_served = matches!(to, To::BeServed);
         let service = service_fn(move |request: Request<Incoming>| {
             let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
@@ -159,7 +159,7 @@ impl Door {
                 biased;
                 // Clients may break off at any time.
                 _ = served => {}
-                () = silence.outlasts(limits) => {}
+                () = idle.outlasts(limits) => {}
             }
             drop(place);
         });

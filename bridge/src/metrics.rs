@@ -18,7 +18,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::auth::Credentials;
 use crate::budget::Budget;
-use crate::places::Places;
+use crate::connection_limits::ConnectionLimits;
 use crate::reply::{Body, Failure, until_complete};
 
 /// The version of the format that the library writes.
@@ -28,7 +28,7 @@ const OPEN_METRICS: HeaderValue =
 pub(crate) struct Metrics {
     /// Their reader has a credential that is good for nothing else.
     credentials: Credentials,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimits>,
     budget: Budget,
     registry: Registry,
     requests: Family<Outcome, Counter>,
@@ -54,7 +54,11 @@ struct Asked {
 struct Open(Gauge);
 
 impl Metrics {
-    pub(crate) fn new(credentials: Credentials, places: Arc<Places>, budget: Budget) -> Self {
+    pub(crate) fn new(
+        credentials: Credentials,
+        places: Arc<ConnectionLimits>,
+        budget: Budget,
+    ) -> Self {
         let mut metrics = Self {
             credentials,
             places,

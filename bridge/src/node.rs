@@ -35,11 +35,11 @@ use crate::hub::{Hub, Listener, NotListening};
 use crate::link::{self, Link, Unanswered};
 use crate::no_reply::NoReply;
 use crate::overdue::Overdue;
-use crate::pace::{self, Load, Pace};
 use crate::pieces::Pieces;
 use crate::rarely::Rarely;
 use crate::reply::{self, Failure};
 use crate::reused::Reused;
+use crate::script_classifier::{self, Load, ScriptClassifier};
 use crate::subscribe::Topic;
 
 /// How many transactions run at once. Others wait for their turn.
@@ -89,7 +89,7 @@ pub(crate) struct Node {
     large_turns: Semaphore,
     waits: Semaphore,
     transactions: Semaphore,
-    pace: Pace,
+    classifier: ScriptClassifier,
     digests: Mutex<Digests>,
     bulk: Bulk,
     overdue: Overdue,
@@ -118,7 +118,7 @@ impl Node {
             waits: Semaphore::new(limits.waits),
             limits,
             transactions: Semaphore::new(TRANSACTIONS),
-            pace: Pace::default(),
+            classifier: ScriptClassifier::default(),
             digests: Mutex::default(),
             bulk: Bulk::default(),
             overdue: Overdue::default(),
@@ -130,7 +130,7 @@ impl Node {
 
     /// Sends the commands, and returns a reply for each.
     pub(crate) async fn run(&self, commands: &Arc<Pipeline>) -> Result<Vec<Value>, NoReply> {
-        let load = self.pace.load(commands);
+        let load = self.classifier.load(commands);
         // Most requests take the second arm. What the other arms need is allocated only for them.
         match load {
             Load { waits: true, .. } => {
@@ -164,7 +164,7 @@ impl Node {
             Ok(replies) => self.bulk.answered(commands, replies),
             Err(lost) if !lost.was_sent() => {}
             Err(_) => {
-                self.pace.doubt(&load.scripts);
+                self.classifier.doubt(&load.scripts);
                 if connections.forget(&shared) {
                     self.spares().clear();
                 }
@@ -229,7 +229,7 @@ impl Node {
         while let Some(piece) = pieces.next() {
             let under_way = self.overdue.under_way(load, sent);
             let timed = match scripts {
-                Scripts::AreTimed => Arc::new(pace::timed(&piece)),
+                Scripts::AreTimed => Arc::new(script_classifier::timed(&piece)),
                 Scripts::AreNot => Arc::clone(&piece),
             };
             let asked = send(connection, &timed, spent);
@@ -247,14 +247,14 @@ impl Node {
             })?;
             let before = std::mem::replace(&mut sent, Instant::now());
             if sent - before > DOUBTFUL + self.distance(sent - before) {
-                self.pace.doubt(&load.scripts);
+                self.classifier.doubt(&load.scripts);
             }
             if pieces.are_left() {
                 pieces.answered(sent - before);
                 spent = (answered.iter().map(link::cost)).fold(spent, usize::saturating_add);
             }
             replies.extend(match scripts {
-                Scripts::AreTimed => self.pace.judge(&piece, answered, &mut not_judged),
+                Scripts::AreTimed => self.classifier.judge(&piece, answered, &mut not_judged),
                 Scripts::AreNot => answered,
             });
         }

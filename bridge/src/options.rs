@@ -7,12 +7,12 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 
 use crate::auth::Given;
+use crate::connection_limits::ConnectionLimits;
 use crate::cors::Cors;
 use crate::dial::Server;
+use crate::idle::IdleLimits;
 use crate::listen::{Door, most_connections};
-use crate::places::Places;
 use crate::server::Settings;
-use crate::silence::IdleLimits;
 use crate::spawn;
 
 // No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
@@ -256,7 +256,7 @@ impl Options {
         let most = most_connections(self.max_connections, self.max_waits)?;
         let most_of_one = self.max_connections_per_address;
         Ok(Door {
-            places: Places::new(most, most_of_one.unwrap_or_else(|| most.div_ceil(2))),
+            places: ConnectionLimits::new(most, most_of_one.unwrap_or_else(|| most.div_ceil(2))),
             limits: IdleLimits {
                 idle: Duration::from_millis(self.idle_timeout),
                 head: Duration::from_millis(self.head_timeout),

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use crate::link::Unanswered;
 use crate::no_reply::NoReply;
-use crate::pace::Load;
 use crate::reply;
+use crate::script_classifier::Load;
 
 /// How often Redis is asked whether a script keeps it busy.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(250);

@@ -17,9 +17,9 @@ use tokio::time::timeout;
 
 use crate::auth::{Access, Credentials};
 use crate::budget::{Budget, Full};
+use crate::connection_limits::ConnectionLimits;
 use crate::cors::Cors;
 use crate::metrics::Metrics;
-use crate::places::Places;
 use crate::reply::{Body, Encoding, Failure, json};
 use crate::request;
 use crate::script::Scripts;
@@ -32,7 +32,7 @@ pub(crate) struct Bridge {
     pub(crate) scripts: Scripts,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
-    pub(crate) streams: Arc<Places>,
+    pub(crate) streams: Arc<ConnectionLimits>,
     /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
     credentials: Credentials,
@@ -73,7 +73,7 @@ impl Bridge {
         upstream: Upstream,
         settings: Settings,
         budget: Budget,
-        streams: Arc<Places>,
+        streams: Arc<ConnectionLimits>,
         metrics: Option<Metrics>,
         stopping: watch::Receiver<()>,
     ) -> Self {

@@ -13,9 +13,9 @@ use hyper::header::{self, HeaderValue};
 use tokio::sync::watch;
 
 use crate::auth::Access;
+use crate::connection_limits::Place;
 use crate::hub::Listener;
 use crate::link::Message;
-use crate::places::Place;
 use crate::reply::{Body, Failure};
 use crate::request;
 use crate::server::Bridge;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use edgelock::Error;
-use xtask::stack::{self, RedisServer};
+use testkit::stack::{self, RedisServer};
 
 use crate::support::faulty::Fault::LoseRequest;
 use crate::support::faulty::{Proxy, json, serve};

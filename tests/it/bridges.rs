@@ -5,9 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use edgelock::Bridge;
+use testkit::stack::{RedisServer, Webdis};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use xtask::stack::{RedisServer, Webdis};
 
 use crate::support::faulty::{Proxy, forward, saying_nothing, serve};
 use crate::support::watched::watch;

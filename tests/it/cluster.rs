@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edgelock::{Bridge, Command, Error};
+use testkit::stack::{self, RedisCluster};
 use tokio::task::{spawn_blocking, spawn_local};
-use xtask::stack::{self, RedisCluster};
 
 use crate::support::watched::{Seen, WatchedClient, watch};
 use crate::support::{TestClient, TestLock, client, client_of, eventually, run};

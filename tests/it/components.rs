@@ -1,7 +1,7 @@
 //! A component of WASI, served by jco: each instance has one request at a time.
 
-use xtask::component;
-use xtask::stack::NodeScript;
+use testkit::component;
+use testkit::stack::NodeScript;
 
 use crate::support::{Stack, run};
 
@@ -25,7 +25,7 @@ fn of_200_customers_of_several_instances_100_get_a_coupon_each() {
 /// Such hosts have no JavaScript.
 #[test]
 fn a_component_carries_nothing_of_javascript() {
-    let tree = xtask::paths::cargo()
+    let tree = testkit::paths::cargo()
         .args([
             "tree",
             "-p",

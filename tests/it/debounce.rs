@@ -11,9 +11,9 @@ use edgelock::DebounceOutcome::{Executed, Superseded};
 use edgelock::{
     Bridge, Client, Debounce, DebounceOutcome, EntropyUnavailable, Error, Runtime, Task,
 };
+use testkit::stack::{self, RedisCluster, RedisServer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use edgelock::{Bridge, Command, Error};
+use testkit::stack::{self, RedisServer};
 use tokio::net::TcpListener;
-use xtask::stack::{self, RedisServer};
 
 use crate::outcomes::{EXECUTED_PERHAPS, NOT_EXECUTED, acquire_at};
 use crate::support::faulty::{forward, json, serve};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use xtask::paths;
+use testkit::paths;
 
 fn text(path: &str) -> String {
     let path = paths::root().join(path);

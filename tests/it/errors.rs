@@ -10,7 +10,7 @@ use edgelock::{
     BadResponse, Bridge, Client, Command, Error, Request, Response, Token, Transport,
     TransportError,
 };
-use xtask::paths;
+use testkit::paths;
 
 use crate::support::noted::Drawn;
 use crate::support::{Stack, client_of, ms, run};

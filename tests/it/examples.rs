@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use xtask::paths;
+use testkit::paths;
 
 use crate::support::Stack;
 

@@ -4,11 +4,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use testkit::stack::{Worker, WorkerConfig};
+use testkit::worker_build::as_users_do;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use xtask::stack::{Worker, WorkerConfig};
-use xtask::worker_build::as_users_do;
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::{Stack, TestLock, client_of, eventually, ms, run};

@@ -7,11 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use edgelock::{Decision, Error, GroupCommit, Lease, Lock, Reply, Section};
-use xtask::paths;
+use testkit::paths;
 
 use crate::support::{Http, TestClient, Tokio};
 
 fn sources() -> Vec<(String, String)> {
+    sources_of("src")
+}
+
+/// The files below a folder of ours, by their paths there, and their texts.
+fn sources_of(folder: &str) -> Vec<(String, String)> {
     fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -22,7 +27,7 @@ fn sources() -> Vec<(String, String)> {
             }
         }
     }
-    let root = paths::root().join("src");
+    let root = paths::root().join(folder);
     let mut files = Vec::new();
     walk(&root, &mut files);
     let name = |path: &Path| {

@@ -10,7 +10,7 @@ mod semaphores;
 mod several_names;
 mod signal_list;
 
-use xtask::stack::Bridge;
+use testkit::stack::Bridge;
 
 use self::program::Neighbour;
 use crate::support::{Stack, TestLock};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use edgelock::{Bridge, Client, Command, Error, OnceOutcome, Runtime, Transport};
+use testkit::stack::{self, RedisCluster};
 use tokio::task::{JoinHandle, JoinSet};
-use xtask::stack::{self, RedisCluster};
 
 use OnceOutcome::{Executed, NotKept, Replayed};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use edgelock::{Bridge, Client, Command, Error, Lease};
 use redis::ConnectionLike;
+use testkit::stack::{self, RedisServer};
 use tokio::task::JoinSet;
-use xtask::stack::{self, RedisServer};
 
 use crate::support::faulty::{Fault, Proxy};
 use crate::support::kinds::Kind;

@@ -1,8 +1,8 @@
 //! States in which a real Redis refuses to write. Each is told as what it is, and as not executed.
 
 use edgelock::{Command, Error};
+use testkit::stack::{self, RedisCluster, RedisServer};
 use tokio::task::spawn_blocking;
-use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::kinds::Kind;
 use crate::support::{TestClient, TestLock, client, code, run};

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use edgelock::{Bridge, Client, Command, Error, Lease};
+use testkit::stack::{self, RedisServer};
 use tokio::task::spawn_local;
-use xtask::stack::{self, RedisServer};
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::kinds::Kind;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use edgelock::{Bridge, Client, Command, Error, Reply};
 use redis::ConnectionLike;
-use xtask::stack;
+use testkit::stack;
 
 use crate::support::{Http, TestClient, Tokio, ms, run};
 

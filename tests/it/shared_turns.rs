@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use testkit::stack::{Worker, WorkerConfig};
+use testkit::worker_build::as_users_do;
 use tokio::task::JoinSet;
-use xtask::stack::{Worker, WorkerConfig};
-use xtask::worker_build::as_users_do;
 
 use crate::support::{Stack, eventually, run};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use xtask::stack::RedisServer;
+use testkit::stack::RedisServer;
 
 use crate::support::kinds::Kind;
 use crate::support::noted::{names, noting};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
-use xtask::{component, paths};
+use testkit::{component, paths};
 
 /// Licences that ask for no more than their text beside the code: those of `deny.toml`, by which
 /// cargo-deny goes too.

@@ -2,8 +2,8 @@
 
 use edgelock::ThrottleOutcome::{Passed, Throttled};
 use edgelock::{Bridge, Client, Error, Runtime, ThrottleOutcome, Transport};
+use testkit::stack::{self, RedisCluster, RedisServer};
 use tokio::task::JoinSet;
-use xtask::stack::{self, RedisCluster, RedisServer};
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Withhold};
 use crate::support::faulty::Proxy;

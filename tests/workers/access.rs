@@ -47,7 +47,7 @@ pub(crate) async fn opens_nothing_else(mut stack: Stack, secrets: [&str; 2], rou
 #[test]
 fn both_wrangler_tomls_of_the_flash_sale_say_the_same_but_for_the_build_and_name_no_bridge() {
     let [ours, theirs] = ["wrangler.toml", "worker/wrangler.toml"].map(|path| {
-        let text = std::fs::read_to_string(xtask::paths::root().join(path)).expect(path);
+        let text = std::fs::read_to_string(testkit::paths::root().join(path)).expect(path);
         let mut set = text.lines().filter(|line| !line.starts_with('#'));
         assert!(set.all(|line| !line.contains("http") && !line.contains("BRIDGE")), "{text}");
         let (settings, _) = text.split_once("[build]").expect("a build");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use xtask::stack::{Bridge, RedisCluster};
-use xtask::worker_build::SALE;
+use testkit::stack::{Bridge, RedisCluster};
+use testkit::worker_build::SALE;
 
 use crate::support::{Stack, at_once, until};
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use serde_json::{Value, json};
-use xtask::stack::{Redis, WorkerConfig};
-use xtask::worker_build::as_users_do;
+use testkit::stack::{Redis, WorkerConfig};
+use testkit::worker_build::as_users_do;
 
 use crate::support::caller::{Answer, Caller};
 use crate::support::meddler::{COMMITS, Mischief, Of};

@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testkit::paths;
 use tokio::process::Command;
-use xtask::paths;
 
 use crate::support::{Stack, until};
 

@@ -2,7 +2,7 @@
 //! attack got.
 
 use anyhow::{Context, Result};
-use xtask::paths;
+use testkit::paths;
 
 /// Runs the attacks of the bridge's, the Worker's and the client's tests on the built programs,
 /// each `times` as heavy as in `cargo xtask test`. Returns whether the clients beside them got what

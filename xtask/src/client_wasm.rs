@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
-use xtask::paths;
-use xtask::programs::run;
-use xtask::setup::tool;
+use testkit::paths;
+use testkit::paths::tool;
+use testkit::programs::run;
 
 /// The crate of the client's wasm.
 pub(crate) const CLIENT: &str = "edgelock_js";

@@ -5,11 +5,11 @@ use std::future::pending;
 use anyhow::Result;
 use clap::Args;
 use serde_json::Value;
-use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, Worker, WorkerConfig};
+use testkit::sale::load::Load;
+use testkit::stack::{Bridge, Worker, WorkerConfig};
+use testkit::{interrupt, sale};
 
-use crate::demo::load::Load;
-use crate::{demo, interrupt};
+use crate::setup::{self, Needs};
 
 /// What stays the same from one start to the next, so that a `.dev.vars` stays true.
 #[derive(Args)]
@@ -27,12 +27,12 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::run(Needs::Stack)?;
-    let parts = demo::Parts::build()?;
+    let parts = sale::Programs::build()?;
     interrupt::until(stack(&parts, options)).map(drop)
 }
 
 /// Runs until it is dropped.
-async fn stack(parts: &demo::Parts, options: &Options) -> Result<()> {
+async fn stack(parts: &sale::Programs, options: &Options) -> Result<()> {
     let mut bridge = Bridge::options().binary(&parts.bridge);
     bridge = bridge.listen(format!("127.0.0.1:{}", options.port));
     if let Some(credential) = &options.credential {
@@ -46,7 +46,7 @@ async fn stack(parts: &demo::Parts, options: &Options) -> Result<()> {
     let config = WorkerConfig::new(&parts.worker, &bridge);
     let workers = [Worker::start(&config)?, Worker::start(&config)?];
     let load = Load::new(workers.each_ref().map(Worker::url))?;
-    let sale = demo::sale()?;
+    let sale = sale::terms()?;
     load.open("lamp", config.admin_token(), &sale).await?;
     let lottery = Worker::start(&WorkerConfig::new(&parts.lottery, &bridge))?;
     print(&bridge, &config, &workers, &lottery, &sale);
@@ -62,7 +62,7 @@ fn print(
     sale: &Value,
 ) {
     let [worker, other] = &workers.each_ref().map(Worker::url);
-    println!("page     {}", demo::page(worker, "lamp"));
+    println!("page     {}", sale::page(worker, "lamp"));
     println!("Worker   {worker}");
     println!("Worker   {other}");
     println!("bridge   {}", bridge.url());

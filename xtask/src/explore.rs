@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use xtask::paths;
+use testkit::paths;
 
 /// What to look at.
 #[derive(Args)]

@@ -12,14 +12,14 @@ use anyhow::{Context, Result, ensure};
 use redis::{Commands, Connection};
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
+use testkit::stack::{Bridge, build_bridge, free_port};
+use testkit::{interrupt, paths, programs};
 use tokio::time::{sleep, timeout};
-use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, build_bridge, free_port};
-use xtask::{paths, programs};
 
+use crate::npm_build;
 use crate::npm_test::{copy, program};
+use crate::setup::{self, Needs};
 use crate::terminal::Terminal;
-use crate::{interrupt, npm_build};
 
 /// How long a request may take to reach the queue, or to leave it.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -133,7 +133,7 @@ fn set_up(place: &Path) -> Result<()> {
     fs::create_dir_all(place.join("bin"))?;
     let pack = ["pack", "--silent", "--pack-destination"];
     let mut npm = paths::command("npm");
-    programs::run(npm.args(pack).arg(place).arg(npm_build::package()))?;
+    programs::run(npm.args(pack).arg(place).arg(paths::npm_package()))?;
     let version = env!("CARGO_PKG_VERSION");
     let packed = place.join(format!("edgelock-{version}.tgz"));
     fs::rename(packed, place.join("edgelock.tgz"))?;

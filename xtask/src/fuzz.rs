@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use xtask::paths;
+use testkit::paths;
 
 /// How many, and where.
 #[derive(Args)]

@@ -9,15 +9,14 @@ use anyhow::{Context, Result, ensure};
 use redis::{Commands, Connection};
 use reqwest::Client;
 use serde_json::{Value, json};
+use testkit::stack::{Bridge, build_bridge, free_port};
+use testkit::worker_build::{alone, copy_of};
+use testkit::{component, interrupt, paths, programs};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, build_bridge, free_port};
-use xtask::worker_build::{alone, copy_of};
-use xtask::{component, paths, programs};
 
-use crate::interrupt;
+use crate::setup::{self, Needs};
 use crate::terminal::Terminal;
 
 /// For Fastly, whose programs are no components.

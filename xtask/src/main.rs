@@ -1,10 +1,7 @@
 //! `cargo xtask <command>`: every development command, so that a laptop and CI run the same thing.
 
 mod attack;
-mod bench;
-mod chaos;
 mod client_wasm;
-mod demo;
 mod dev;
 mod explore;
 mod faulty;
@@ -12,14 +9,12 @@ mod frameworks;
 mod fuzz;
 mod group;
 mod hosts;
-mod interrupt;
-mod limits;
 mod npm_build;
 mod npm_test;
 mod picture;
-mod process;
 mod quick_starts;
 mod reference;
+mod setup;
 mod sim;
 mod terminal;
 mod test;
@@ -27,11 +22,13 @@ mod wasm_pack;
 mod workerd_tests;
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use xtask::{setup, worker_build};
+use clap::{Args, Parser, Subcommand};
+use testkit::programs::{ends_as, of_workspace};
+use testkit::worker_build;
 
 /// The development commands of edgelock.
 #[derive(Parser)]
@@ -45,7 +42,8 @@ struct Arguments {
 enum Task {
     /// Hold two flash sales over two Workers in workerd, check the ledger in Redis, and compare
     /// with a lock that each order takes for itself
-    Demo(demo::Sales),
+    #[command(disable_help_flag = true)]
+    Demo(Passed),
     /// Check within a minute, for one who edits: format, clippy, rules of sources and pages, types
     /// of the npm package
     Check,
@@ -76,7 +74,8 @@ enum Task {
     },
     /// Hold sales while everything under them is killed, stopped, cut off and filled up, fails over
     /// or moves, and check the ledger in Redis; `test` does so with fewer orders
-    Chaos(chaos::Chaos),
+    #[command(disable_help_flag = true)]
+    Chaos(Passed),
     /// Build the npm package and test it on its hosts, as `test` does too
     TestNpm,
     /// Follow the quick starts of the pages to the letter, as `test` does too
@@ -105,14 +104,16 @@ enum Task {
         calls: u32,
     },
     /// Compare what a lock costs with the bare request that carries it, and with @upstash/lock
-    Bench {
-        #[command(subcommand)]
-        benchmark: Option<Benchmark>,
-    },
+    #[command(disable_help_flag = true)]
+    Bench(Passed),
     /// Run Redis, a bridge and two Workers until Ctrl-C, and say how to use them
     Dev(dev::Options),
     /// Install what the other commands need (they do so themselves)
-    Setup,
+    Setup {
+        /// Only what a Worker runs over: a Redis and a bridge
+        #[arg(long)]
+        stack: bool,
+    },
     /// Take the README's picture of a sale's page while crowds buy
     Picture,
     /// Build the reference of the crates and of the npm package, as static pages
@@ -133,49 +134,28 @@ enum Task {
     },
 }
 
-#[derive(Subcommand)]
-enum Benchmark {
-    /// Count the Redis commands of each call, beside its peers', and what it takes of Redis and
-    /// leaves there
-    Bill,
-    /// Measure what bridges take to serve a request of a lock: ours, webdis, and others of
-    /// Upstash's dialect
-    Bridges(bench::bridges::Bridges),
-    /// Measure locks, semaphores and read/write locks that many wait for, against the limit and
-    /// against peers
-    Contention(bench::contention::Contention),
-    /// Count the requests, and measure the time, of a turn of each kind of lock that nobody waits
-    /// for, beside the peers of that kind
-    Kinds(bench::kinds::Kinds),
-    /// Hold a flash sale with shared turns of a lock, and in the ways that its users would take
-    /// instead, while stock lasts and sold out
-    Sale(bench::sale::Sales),
-    /// Measure what the npm package takes to download, to start and to run, against @upstash/lock
-    Js,
+/// What another program of the workspace understands.
+#[derive(Args)]
+struct Passed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ends_as(run(Arguments::parse().command))
 }
 
 /// Whether everything that was to be checked holds.
 fn run(task: Task) -> Result<bool> {
     match task {
-        Task::Demo(sales) => demo::run(&sales)?,
+        Task::Demo(passed) => return become_program("chaos", &["demo"], &passed),
         Task::Check => return test::run_quick(),
         Task::Test => return test::run(),
         Task::Sim { seeds, from } => return sim::run(seeds, from),
         Task::Explore(options) => return explore::run(&options),
         Task::Fuzz(options) => return fuzz::run(&options),
         Task::Attack { times } => return attack::run(times),
-        Task::Chaos(options) => return chaos::run(&options),
+        Task::Chaos(passed) => return become_program("chaos", &["chaos"], &passed),
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,
         Task::Frameworks => frameworks::run()?,
@@ -183,27 +163,10 @@ fn run(task: Task) -> Result<bool> {
         Task::WasmPack => wasm_pack::run()?,
         Task::Wasmtime => return test::run_wasmtime(),
         Task::Heap { kind, calls } => return test::run_heap(&kind, calls),
-        Task::Bench { benchmark: None } => bench::run()?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Bill),
-        } => bench::bill::run()?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Bridges(options)),
-        } => bench::bridges::run(&options)?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Contention(options)),
-        } => bench::contention::run(&options)?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Kinds(options)),
-        } => bench::kinds::run(&options)?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Js),
-        } => bench::js::run()?,
-        Task::Bench {
-            benchmark: Some(Benchmark::Sale(sales)),
-        } => bench::sale::run(&sales)?,
+        Task::Bench(passed) => return become_program("bench", &[], &passed),
         Task::Dev(options) => dev::run(&options)?,
-        Task::Setup => setup::run(setup::Needs::Everything)?,
+        Task::Setup { stack: false } => setup::run(setup::Needs::Everything)?,
+        Task::Setup { stack: true } => setup::run(setup::Needs::Stack)?,
         Task::Picture => picture::take()?,
         Task::Reference => reference::build()?,
         Task::BuildWorker => {
@@ -218,4 +181,11 @@ fn run(task: Task) -> Result<bool> {
         Task::WorkerdTests { arguments } => workerd_tests::run(&arguments)?,
     }
     Ok(true)
+}
+
+/// Goes on as another program of the workspace, so that this one is compiled without it. It gets
+/// the signals that we would.
+fn become_program(program: &str, before: &[&str], passed: &Passed) -> Result<bool> {
+    let mut command = of_workspace(program);
+    Err(command.args(before).args(&passed.arguments).exec().into())
 }

@@ -3,20 +3,15 @@
 
 use std::env;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use xtask::programs::run;
-use xtask::{paths, stale};
+use testkit::programs::run;
+use testkit::{paths, stale};
 
 use crate::client_wasm::{CLIENT, TABLE, bind, module};
-
-/// The package, as npm packs it.
-pub(crate) fn package() -> PathBuf {
-    paths::root().join("npm/dist")
-}
 
 /// What the package is made of besides the wasm, and what makes it.
 const SOURCES: [&str; 12] = [
@@ -50,7 +45,7 @@ pub(crate) fn build() -> Result<()> {
     for stem in [CLIENT, TABLE] {
         changed = changed.max(stale::modified(&module(stem))?);
     }
-    if stale::is_newer(&stamp, changed) && package().exists() {
+    if stale::is_newer(&stamp, changed) && paths::npm_package().exists() {
         return Ok(());
     }
     bind(CLIENT, &npm.join("build"))?;

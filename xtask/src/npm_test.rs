@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::paths;
-use xtask::programs::run;
-use xtask::stack::{workerd_config, workerd_modules};
-
-use crate::npm_build;
+use testkit::paths;
+use testkit::programs::run;
+use testkit::stack::{workerd_config, workerd_modules};
 
 /// The variables that tell the tests about the bridge.
 const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"];
@@ -86,7 +84,7 @@ pub(crate) fn prepare() -> Result<()> {
     };
     run(here("npm")
         .args(["pack", "--silent"])
-        .arg(npm_build::package()))?;
+        .arg(paths::npm_package()))?;
     let install = [
         "install",
         "--silent",

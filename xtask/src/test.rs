@@ -2,6 +2,7 @@
 
 mod native;
 mod report;
+mod steps;
 mod wasm;
 
 use std::cell::RefCell;
@@ -13,15 +14,16 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use xtask::setup;
-use xtask::stack::{Bridge, Webdis, build_bridge};
-use xtask::worker_build;
-use xtask::{component, paths};
+use testkit::programs::of_workspace;
+use testkit::stack::{Bridge, Webdis, build_bridge};
+use testkit::{component, interrupt, paths, worker_build};
 
 use self::native::Tests;
 use self::report::{Counts, Report, Step};
+use self::steps::{cargo, check, ours, tests};
 pub(crate) use self::wasm::run_wasmtime;
-use crate::{hosts, interrupt, npm_build, npm_test, quick_starts};
+use crate::setup;
+use crate::{hosts, npm_build, npm_test, quick_starts};
 
 /// The crates that run at the edge, compiled for the edge.
 const WASM: &str =
@@ -196,14 +198,14 @@ async fn on_real_parts(xtask: &Path, native: &[Tests], bridge: &Path, report: &m
     let followed = quick_starts::follow(xtask, bridge);
     tokio::join!(
         meanwhile.check("the quick starts, to the letter", followed),
-        sales(xtask, bridge, report)
+        sales(bridge, report)
     );
     report.append(meanwhile);
 }
 
 /// The demo, and sales while everything under them fails.
-async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
-    let mut demo = Command::new(xtask);
+async fn sales(bridge: &Path, report: &mut Report) {
+    let mut demo = of_workspace("chaos");
     demo.arg("demo").env(BRIDGE_BIN, bridge);
     report.run(Step::new("the demo", 10, demo)).await;
 
@@ -214,7 +216,7 @@ async fn sales(xtask: &Path, bridge: &Path, report: &mut Report) {
         ("chaos over a cluster whose slots move", "cluster"),
     ];
     for (name, over) in worlds {
-        let mut chaos = Command::new(xtask);
+        let mut chaos = of_workspace("chaos");
         chaos.args(["chaos", "--orders", "1000", "--over", over]);
         chaos.env(BRIDGE_BIN, bridge);
         report.run(Step::new(name, 10, chaos)).await;
@@ -358,30 +360,8 @@ impl NpmServers {
     }
 }
 
-/// Tells a command where the servers are, and to look for programs in `folder` first.
-fn check(name: &'static str, minutes: u64, arguments: &str) -> Step {
-    Step::new(name, minutes, cargo(arguments))
-}
-
 fn docs_for_wasm() -> Step {
     let mut command = cargo(&format!("doc --no-deps {WASM}"));
     command.env("RUSTDOCFLAGS", "-D warnings");
     Step::new("docs for wasm", 10, command)
-}
-
-fn tests(name: &'static str, minutes: u64, command: Command) -> Step {
-    Step::new(name, minutes, command).counts(Counts::Tests)
-}
-
-/// Runs another of our own commands, as a process that can be stopped.
-fn ours(name: &'static str, minutes: u64, xtask: &Path, command: &str) -> Step {
-    let mut process = Command::new(xtask);
-    process.arg(command);
-    Step::new(name, minutes, process)
-}
-
-fn cargo(arguments: &str) -> Command {
-    let mut command = paths::cargo();
-    command.args(arguments.split(' '));
-    command
 }

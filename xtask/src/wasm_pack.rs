@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use xtask::paths;
-use xtask::programs::run as run_to_end;
-use xtask::setup::{self, Needs, tool};
-use xtask::stack::{Bridge, build_bridge};
-use xtask::worker_build::alone;
+use testkit::paths;
+use testkit::paths::tool;
+use testkit::programs::run as run_to_end;
+use testkit::stack::{Bridge, build_bridge};
+use testkit::worker_build::alone;
 
 use crate::npm_test::program;
+use crate::setup::{self, Needs};
 
 /// How the runner says so, since it skips what does not fit its host, and succeeds.
 const PASSED: &str = "test result: ok. 1 passed;";

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::paths;
-use xtask::stack::{workerd_config, workerd_modules};
+use testkit::paths;
+use testkit::stack::{workerd_config, workerd_modules};
 
 const MAIN: &str = r#"
 import "./before.js";

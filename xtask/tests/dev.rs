@@ -14,7 +14,9 @@ const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn dev_says_where_everything_is_and_leaves_no_process() {
-    let port = xtask::stack::free_port().expect("a free port").to_string();
+    let port = testkit::stack::free_port()
+        .expect("a free port")
+        .to_string();
     let dev = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["dev", "--port", &port, "--credential", "the-same-each-time"])
         .stdout(Stdio::piped())

@@ -2,8 +2,8 @@
 
 use redis::Cmd;
 
-use crate::pace::{word, words};
 use crate::refuse;
+use crate::script_classifier::{word, words};
 
 /// The script, if a script reads the key, and the key.
 pub(super) type Key<'c> = (Option<&'c [u8]>, Option<&'c [u8]>);

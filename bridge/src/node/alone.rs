@@ -8,8 +8,8 @@ use redis::{Pipeline, Value};
 use super::{Node, Scripts, send};
 use crate::dial::of_one;
 use crate::no_reply::NoReply;
-use crate::pace::{Load, name};
 use crate::refuse;
+use crate::script_classifier::{Load, name};
 
 impl Node {
     /// On a connection of its own; but scripts that take long take turns with all others.
@@ -26,7 +26,7 @@ impl Node {
         };
         let mut replies = Vec::new();
         for run in runs {
-            let load = self.pace.load(&run);
+            let load = self.classifier.load(&run);
             let answered = match load.is_quick {
                 true => {
                     self.ask(&connection, &run, &Load::default(), Scripts::AreNot)
@@ -53,7 +53,7 @@ impl Node {
     /// MULTI's own answer is awaited first. If Redis refuses it, to a user that may not run it, the
     /// commands that follow would be executed one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, NoReply> {
-        let load = self.pace.load(&commands);
+        let load = self.classifier.load(&commands);
         let _place = self
             .within_time(&self.transactions, NoReply::NoTurn)
             .await?;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::Node;
 use super::reach::DIAL;
 use crate::no_reply::NoReply;
-use crate::pace::{self, Load, Script};
 use crate::reply;
+use crate::script_classifier::{self, Load, Script};
 
 /// That of no script.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
@@ -100,14 +100,14 @@ impl Node {
 /// does not know.
 fn with_digest(commands: &Pipeline, digest: &Script) -> Option<Pipeline> {
     let command = commands.cmd_iter().next()?;
-    if commands.len() != 1 || pace::name(command) != b"EVAL" {
+    if commands.len() != 1 || script_classifier::name(command) != b"EVAL" {
         return None;
     }
     // Without a number of keys the error names the command.
-    pace::word(command, 2)?;
+    script_classifier::word(command, 2)?;
     let mut short = Pipeline::new();
     short.cmd("EVALSHA").arg(digest);
-    for word in pace::words(command).skip(2) {
+    for word in script_classifier::words(command).skip(2) {
         short.arg(word);
     }
     Some(short)

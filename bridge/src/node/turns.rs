@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Node;
 use crate::no_reply::NoReply;
-use crate::pace::Load;
+use crate::script_classifier::Load;
 
 /// How many may wait in the lane. More would not have their turn in time.
 pub(super) const IN_LANE: usize = 64;

@@ -1,6 +1,6 @@
 //! A bridge before a Redis Cluster.
 
-use xtask::stack::RedisCluster;
+use testkit::stack::RedisCluster;
 
 use crate::support::{Bridge, answer, command, until};
 

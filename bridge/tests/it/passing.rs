@@ -41,7 +41,7 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
 
 #[tokio::test]
 async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
-    let valkey = xtask::paths::valkey_server().expect("`cargo xtask setup` installs it");
+    let valkey = testkit::paths::valkey_server().expect("`cargo xtask setup` installs it");
     let spawn = ["--redis", "spawn", "--redis-server"].map(OsStr::new);
     let bridge = Bridge::start(spawn.into_iter().chain([valkey.as_os_str()])).await;
     let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use testkit::beside::{is_alone, must_keep_half};
+use testkit::stack;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use xtask::beside::{is_alone, must_keep_half};
-use xtask::stack;
 
 use crate::support::{Stack, client_of, ms, run};
 

@@ -1,7 +1,7 @@
 //! Who is in a turn, until when a caller may leave it, and what it may read.
 
 use edgelock::{Command, Decision, GroupCommit, Reply, Section};
-use xtask::stack;
+use testkit::stack;
 
 use super::sale::{Answer, Sale, order};
 use crate::support::{Stack, eventually, ms, run};

@@ -3,10 +3,10 @@
 use std::process::Stdio;
 
 use rslock::{Lock, LockError, LockManager};
+use testkit::paths;
+use testkit::stack::Bridge;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use xtask::paths;
-use xtask::stack::Bridge;
 
 use crate::support::ms;
 

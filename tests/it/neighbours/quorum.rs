@@ -1,7 +1,7 @@
 //! Other libraries' locks over several servers, and ours over the same servers.
 
 use edgelock::{Bridge, Client, Error};
-use xtask::stack;
+use testkit::stack;
 
 use super::{NAME, pottery, redis_semaphore, redlock_4, redlock_5, redlock_py, rslock};
 use crate::support::{Http, Tokio, ms, run};

@@ -5,7 +5,7 @@ mod shipped;
 mod table;
 
 use redis::ConnectionLike;
-use xtask::stack::Bridge;
+use testkit::stack::Bridge;
 
 use edgelock_table::Table;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use edgelock::{Client, Lock, Runtime, Transport};
-use xtask::paths;
+use testkit::paths;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use edgelock::Bridge;
-use xtask::stack::Redis;
-use xtask::{paths, stack};
+use testkit::stack::Redis;
+use testkit::{paths, stack};
 
 use super::table::Served;
 use super::{TestClient, TestLock, client_of};

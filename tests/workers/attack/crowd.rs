@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use testkit::beside::{is_alone, must_keep_half};
+use testkit::stack::LatencyProxy;
 use tokio::task::JoinSet;
-use xtask::beside::{is_alone, must_keep_half};
-use xtask::stack::LongWay;
 
 use super::many;
 use crate::lottery::Lottery;
@@ -71,7 +71,7 @@ async fn beside_a_crowd_that_hangs_up_the_honest_keep_half_of_what_they_have_alo
 /// The address of a way to the bridge that takes 10 ms, and as much back.
 pub(crate) fn far(stack: &Stack) -> String {
     let bridge = stack.bridge.address().expect("an address");
-    LongWay::open(bridge, Duration::from_millis(10)).expect("a port").url()
+    LatencyProxy::open(bridge, Duration::from_millis(10)).expect("a port").url()
 }
 
 /// How many orders of a sale that the crowd asks for, and of another sale at the other Worker, get

@@ -53,7 +53,7 @@ pub(crate) fn describes(method: &str, path: &str, body: &str, answer: &Answer) {
 
 impl Api {
     fn read(folder: &str) -> Self {
-        let path = xtask::paths::root().join(folder).join("openapi.json");
+        let path = testkit::paths::root().join(folder).join("openapi.json");
         let text = std::fs::read_to_string(path).expect("an openapi.json");
         let document: Value = serde_json::from_str(&text).expect("JSON");
         let mut compiler = Compiler::new();

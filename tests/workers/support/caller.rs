@@ -4,9 +4,9 @@ use std::pin::Pin;
 
 use reqwest::Client;
 use serde_json::{Value, json};
+use testkit::stack::{Worker, WorkerConfig};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use xtask::stack::{Worker, WorkerConfig};
 
 use super::{api, now_ms};
 

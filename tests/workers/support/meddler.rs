@@ -8,8 +8,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use testkit::stack::{Bridge, Redis};
 use tokio::net::TcpListener;
-use xtask::stack::{Bridge, Redis};
 
 /// Which requests it meddles with: those whose body has this text.
 pub(crate) type Of = &'static str;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
-use xtask::stack::{Bridge, Redis, Worker, WorkerConfig};
-use xtask::worker_build::{SALE, as_users_do};
+use testkit::stack::{Bridge, Redis, Worker, WorkerConfig};
+use testkit::worker_build::{SALE, as_users_do};
 
 use caller::Caller;
 use meddler::{Meddler, Mischief, Of};

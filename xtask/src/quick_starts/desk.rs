@@ -21,12 +21,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
-use xtask::paths;
-use xtask::programs::run;
-use xtask::setup::{WORKER_BUILD, tool};
-use xtask::worker_build::with_tools;
+use testkit::paths;
+use testkit::paths::tool;
+use testkit::programs::run;
+use testkit::worker_build::with_tools;
 
 use crate::npm_test::program;
+use crate::setup::WORKER_BUILD;
 
 /// A folder that has a clone in it, called `edgelock`.
 pub(super) struct Desk {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use xtask::paths;
+use testkit::paths;
 
 /// What the reader does next.
 #[derive(Debug, PartialEq)]

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use testkit::paths;
 
-use super::Needs;
+use super::needs::Needs;
 use super::shell::{is_stamped, run_or_say, say, succeeds};
-use crate::paths;
 
 /// Installs what is missing, in the versions of package-lock.json: the runtime and the bundler; for
 /// publishing also what optimizes and checks the package; for tests also the hosts.

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-
-use crate::paths;
+use testkit::paths;
 
 pub(super) fn say(what: &str) {
     eprintln!("setup: installing {what}");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use xtask::paths;
+use testkit::paths;
 
 /// The arguments of cargo that build all tests. They are always for the whole workspace: for fewer
 /// packages, cargo would build their dependencies again, with other features.

@@ -8,14 +8,15 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use xtask::setup::{self, tool};
-use xtask::stack::{Bridge, build_bridge, free_port};
-use xtask::{component, paths};
+use testkit::paths::tool;
+use testkit::stack::{Bridge, build_bridge, free_port};
+use testkit::{component, interrupt, paths};
 
 use super::report::Report;
-use super::{cargo, tests};
+use super::steps::{cargo, tests};
+use crate::setup;
 use crate::terminal::Terminal;
-use crate::{faulty, interrupt, workerd_tests};
+use crate::{faulty, workerd_tests};
 
 pub(super) const EDGE: &str = "wasm32-unknown-unknown";
 

@@ -2,14 +2,14 @@
 
 use reqwest::Method;
 
-use super::{Beside, many};
+use super::{HonestClient, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect, counted};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, to guard itself against HTTP.
 #[tokio::test]
 async fn nobody_can_have_redis_close_the_connection_that_others_share() {
     let bridge = Bridge::spawn().await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     for _ in 0..many(20) {
         for command in [
             r#"["POST"]"#,
@@ -44,7 +44,7 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
         let create = format!(r#"["XGROUP","CREATE","s","{group}","$","MKSTREAM"]"#);
         assert_eq!(bridge.run(&create).await.0, 200);
     }
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     for command in [
         "XREADGROUP BLOCK 0 GROUP g c STREAMS s >",
         "XREADGROUP GROUP STREAMS c BLOCK 0 STREAMS s >",
@@ -81,7 +81,7 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
 async fn nothing_gets_past_the_bridge_behind_a_nul() {
     let args = ["--redis", "spawn", "--dangerous-commands"];
     let bridge = Bridge::start(args.into_iter().chain(["--timeout", "2000"])).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let refused = async |request: reqwest::RequestBuilder| {
         let (_, body) = answer(request).await;
         assert!(body.contains("is not served here"), "{body}");
@@ -131,7 +131,7 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
         bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
         200
     );
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let slow = vec![r#"["LCS","text","text","LEN"]"#; 1000].join(",");
     let asked = bridge
         .request(Method::POST, "/pipeline")
@@ -152,7 +152,7 @@ async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
         bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
         200
     );
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let slow = |count| vec![r#"["LCS","text","text","LEN"]"#; count].join(",");
     for (count, expected) in [
         (many(200), (413, "too many commands")),

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{Beside, executed_nothing, many};
+use super::{HonestClient, executed_nothing, many};
 use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, until};
 
 /// Connects from an address of this machine that nothing else uses.
@@ -46,7 +46,7 @@ async fn health(bridge: &Bridge) -> u16 {
 async fn one_address_cannot_take_all_connections() {
     let options = ["--max-connections", "100", "--log", "warn"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let _silent = silent(&bridge, 2, many(500)).await;
     assert_eq!(bridge.another_client().run(r#"["PING"]"#).await.0, 200);
     assert_eq!(health(&bridge).await, 200);
@@ -67,7 +67,7 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
     let each = ["--max-connections-per-address", "10"];
     let args = ["--redis", "spawn"].into_iter().chain(options).chain(each);
     let bridge = Bridge::start(args).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let mut others = Vec::new();
     for from in 2..7 {
         others.append(&mut silent(&bridge, from, 10).await);
@@ -174,7 +174,7 @@ async fn a_subscription_outlasts_the_time_out_of_idle_connections() {
 async fn descriptors_are_kept_for_redis_and_for_health() {
     let mut redis = Redis::start().await;
     let bridge = Bridge::with_files(300, ["--redis", &redis.url(), "--timeout", "1000"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let mut held = Vec::new();
     for from in 2..12 {
         held.append(&mut silent(&bridge, from, 60).await);
@@ -201,7 +201,7 @@ async fn descriptors_are_kept_for_redis_and_for_health() {
 #[tokio::test]
 async fn the_head_of_a_request_is_bounded() {
     let bridge = Bridge::spawn().await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let mut streams = Vec::new();
     let padding = "x".repeat(500_000);

@@ -19,7 +19,7 @@ use crate::support::Bridge;
 
 /// A well-behaved client. It asks for one thing after another, on a connection of its own, as long
 /// as the attack lasts.
-pub(crate) struct Beside {
+pub(crate) struct HonestClient {
     over: Arc<AtomicBool>,
     asks: JoinHandle<Vec<Answered>>,
 }
@@ -47,7 +47,7 @@ pub(crate) async fn served_in(bridge: &Bridge, time: Duration) -> usize {
     served
 }
 
-impl Beside {
+impl HonestClient {
     pub(crate) async fn of(bridge: &Bridge) -> Self {
         Self::asking(bridge, r#"["GET","beside"]"#).await
     }

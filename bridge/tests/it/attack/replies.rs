@@ -4,14 +4,14 @@ use reqwest::Method;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Beside, many};
+use super::{HonestClient, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal};
 
 /// Most programs that read replies give the connection up when they read such a one.
 #[tokio::test]
 async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let deep = "local t = 1 for _ = 1, 130 do t = {t} end return t";
     for _ in 0..many(50) {
         for (token, command) in [(READ_ONLY_TOKEN, "EVAL_RO"), (TOKEN, "EVAL")] {
@@ -81,7 +81,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
 async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
     let most = 1_000_000;
     let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     for script in [
         "return string.rep('\\1', 900000)",
         "return {string.rep('\\255', 900000)}",
@@ -130,7 +130,7 @@ async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
 async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() {
     let options = ["--max-reply", "1000000", "--timeout", "600000"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     for script in [
         "return string.rep(string.rep('x', 10000), 6000)",

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use reqwest::Method;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, UnixStream};
+use testkit::beside::must_keep_half;
+use testkit::stack::{LatencyProxy, RedisServer};
 use tokio::time::sleep;
-use xtask::beside::must_keep_half;
 
-use super::{Beside, executed_nothing, many};
+use super::{HonestClient, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, header, until};
 
 /// A script that runs for so many milliseconds.
@@ -25,7 +24,7 @@ fn lasting(ms: u32) -> String {
 #[tokio::test]
 async fn a_script_without_an_end_is_ended_and_everybody_told() {
     let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     for command in ["EVAL_RO", "EVAL"] {
         let asked = bridge
             .request(Method::POST, "/")
@@ -100,8 +99,8 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
     assert_eq!(bridge.run(quick).await.0, 200);
     let beside = [
-        Beside::of(&bridge).await,
-        Beside::asking(&bridge, quick).await,
+        HonestClient::of(&bridge).await,
+        HonestClient::asking(&bridge, quick).await,
     ];
     let scripts = (0..many(40)).map(|_| {
         let script = lasting(100);
@@ -174,7 +173,7 @@ async fn a_crowd_of_scripts_that_last_leaves_others_half_of_what_they_have_alone
 #[tokio::test]
 async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let script = lasting(100);
     for (path, body) in [
         ("/multi-exec", format!("[{script}]")),
@@ -238,7 +237,7 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     assert_eq!(connection(&lasting(0)).await, shared);
     // The bridge cannot know yet that the script takes long this time.
     assert_eq!(connection(&lasting(400)).await, shared);
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
     for answer in all.await {
         assert!(answer.0 == 200 || executed_nothing(&answer), "{answer:?}");
@@ -251,19 +250,9 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
 /// Otherwise each script would wait apart with all others there.
 #[tokio::test]
 async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
-    let redis = Redis::start().await;
-    let far = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = far.local_addr().expect("an address").port();
-    let socket = redis.socket();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = far.accept().await {
-            let redis = UnixStream::connect(&socket).await.expect("redis listens");
-            let ((here, back), (there, answers)) = (stream.into_split(), redis.into_split());
-            tokio::spawn(late(here, answers));
-            tokio::spawn(late(there, back));
-        }
-    });
-    let url = format!("redis://127.0.0.1:{port}");
+    let redis = RedisServer::start(&[]);
+    let far = LatencyProxy::open(redis.address(), Duration::from_millis(200)).expect("a port");
+    let url = format!("redis://{}", far.address());
     let bridge = Bridge::start(["--redis", &url]).await;
     let connection = async |command: &str| {
         let body = format!(r#"[{command},["CLIENT","ID"]]"#);
@@ -276,17 +265,6 @@ async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
     assert_ne!(connection(script).await, shared);
     for _ in 0..3 {
         assert_eq!(connection(script).await, shared);
-    }
-}
-
-/// Passes on what it reads, a while later.
-async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
-    let mut chunk = vec![0; 4096];
-    while let Ok(read @ 1..) = from.read(&mut chunk).await {
-        sleep(Duration::from_millis(200)).await;
-        if to.write_all(&chunk[..read]).await.is_err() {
-            return;
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use reqwest::Method;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{Beside, executed_nothing, many};
+use super::{HonestClient, executed_nothing, many};
 use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, signal, until};
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -18,7 +18,7 @@ const HELD: u64 = 256 * MEGABYTE as u64;
 async fn large_bodies_are_held_up_to_a_bound_and_small_ones_always() {
     // This test is about memory, not about time.
     let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let value = "x".repeat(9 * MEGABYTE);
     let body: &'static str = Box::leak(format!(r#"["SET","large","{value}"]"#).into_boxed_str());
@@ -72,7 +72,7 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
         bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
         200
     );
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let mut silent = Vec::new();
     for _ in 0..many(40) {
@@ -161,7 +161,7 @@ async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones
     let small = connection(r#"["GET","small"]"#).await;
     let large = connection(r#"["GET","large"]"#).await;
     assert_ne!(small, large);
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let asked = (0..many(80)).map(|_| answer(bridge.post("/", r#"["GET","large"]"#)));
     let answers = join_all(asked).await;
     assert!(answers.iter().any(|answer| answer.0 == 200));
@@ -191,7 +191,7 @@ async fn a_small_key_stays_beside_what_is_large_though_it_is_read_by_the_thousan
 async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
     let most = ["--max-commands", "1000", "--max-transaction", "1000"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(most)).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let pings = |count| format!("[{}]", vec![r#"["PING"]"#; count].join(","));
     let before = bridge.memory();
     let refused = r#"{"error":"ERR too many commands, or arguments, in one request"}"#;
@@ -223,7 +223,7 @@ async fn the_answers_to_one_pipeline_count_together() {
         bridge.run(&format!(r#"["SET","large","{value}"]"#)).await.0,
         200
     );
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let gets = format!("[{}]", vec![r#"["GET","large"]"#; 300].join(","));
     let (status, body) = answer(bridge.post("/pipeline", gets)).await;

@@ -1,12 +1,12 @@
 //! Hundreds of subscriptions, and some that nobody reads.
 
 use futures_util::future::join_all;
+use testkit::beside::must_keep_half;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use xtask::beside::must_keep_half;
 
-use super::{Beside, SHORTLY, many, served_in};
+use super::{HonestClient, SHORTLY, many, served_in};
 use crate::support::{Bridge, LIMIT, TOKEN, until};
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -63,7 +63,7 @@ async fn publish(bridge: &Bridge, channel: &str, bytes: usize) {
 #[tokio::test]
 async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
     let bridge = Bridge::spawn().await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let names: Vec<_> = (0..many(600).min(1000))
         .map(|number| format!("c{number}"))
         .collect();
@@ -125,7 +125,7 @@ async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
 #[tokio::test]
 async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
     let bridge = Bridge::spawn().await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let mut slow = listen(&bridge, "loud").await;
     let mut reads = listen(&bridge, "loud").await;
     let before = bridge.memory();

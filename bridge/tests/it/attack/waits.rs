@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::{Beside, executed_nothing, many};
+use super::{HonestClient, executed_nothing, many};
 use crate::support::{Bridge, answer};
 
 /// How many connections to the bridge's Redis were ever opened.
@@ -17,7 +17,7 @@ async fn connections(bridge: &Bridge) -> u32 {
 async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
     let options = ["--timeout", "600000", "--max-waits", "4"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let wait = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
     let mut waits: FuturesUnordered<_> = (0..many(200))
         .map(|_| answer(bridge.post("/pipeline", wait)))
@@ -33,7 +33,7 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
 #[tokio::test]
 async fn transactions_share_a_few_connections() {
     let bridge = Bridge::spawn().await;
-    let beside = Beside::of(&bridge).await;
+    let beside = HonestClient::of(&bridge).await;
     let asked = (0..many(200)).map(|_| answer(bridge.post("/multi-exec", r#"[["PING"]]"#)));
     for answer in join_all(asked).await {
         assert_eq!(answer, (200, r#"[{"result":"PONG"}]"#.to_owned()));
