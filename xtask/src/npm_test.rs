@@ -388,6 +388,7 @@ mod tests {
             "recipe.ts",
             "recipes.ts",
             "recipes_deno.ts",
+            "payments.ts",
             "edge_light.ts",
         ];
         let tests = tests.map(|file| text(&format!("npm/test/{file}"))).concat();
