@@ -4,6 +4,7 @@ import { Redis } from "@upstash/redis";
 import { handler as coupon } from "../examples/coupons.js";
 import cron from "../examples/cron.js";
 import { GET, POST } from "../examples/edge_route.js";
+import { once } from "../examples/every_minute.js";
 import firstLock from "../examples/first_lock.js";
 import flashSale from "../examples/flash_sale.js";
 import hono from "../examples/hono_route.js";
@@ -11,6 +12,7 @@ import * as kinds from "../examples/kinds.js";
 import { lead } from "../examples/leader.js";
 import webhook from "../examples/payment_webhook.js";
 import consumer from "../examples/queue_consumer.js";
+import seats from "../examples/seat.js";
 import { accessToken, type Tokens } from "../examples/token_refresh.js";
 import { check, equal, eventually, Network, type Stack, type Suite, take, thrown } from "./harness.js";
 
@@ -187,6 +189,40 @@ export const examples: Suite = {
     check((await kinds.book(client, seat, token, "ann")) > 0, "it learned its fence");
     equal(await stack.redis(`GET {seat:${seat}}:buyer`), "ann");
     equal(await kinds.reserve(client, seat), null);
+  },
+
+  async a_job_is_done_by_one_machine_and_not_again_for_a_while(stack) {
+    const client = stack.client();
+    let [done, isOpen] = [0, false];
+    const work = async () => {
+      done++;
+      await eventually(() => isOpen);
+    };
+    const machines = times(4, () => once(client, "mails", work, 60_000));
+    await eventually(() => done === 1);
+    isOpen = true;
+    equal((await machines).filter(Boolean).length, 1);
+    // A machine whose clock is late.
+    equal([await once(client, "mails", work, 60_000), done], [false, 1]);
+    const left = Number(await stack.redis("PTTL ~job:mails"));
+    check(left > 30_000 && left <= 60_000, `${left} ms`);
+    // Work that took longer, or failed, keeps nobody out.
+    equal([await once(client, "brief", work, 0), await once(client, "brief", work, 0), done], [true, true, 3]);
+    equal(((await thrown(once(client, "fails", () => Promise.reject(new Error("no post"))))) as Error).message, "no post");
+    equal(await once(client, "fails", work), true);
+  },
+
+  async a_seat_is_held_by_one_request_and_booked_by_the_next(stack) {
+    const seat = stack.mark.slice(0, 8);
+    const ask = (step: string, cookie = "", body = "ann") =>
+      seats.fetch(new Request(`https://shop/seats/${seat}/${step}`, { method: "POST", body, headers: { cookie } }), env(stack), context);
+    const held = await ask("hold");
+    const [cookie] = held.headers.get("set-cookie")!.split(";");
+    equal([held.status, (await ask("hold")).status, (await ask("book")).status], [201, 409, 409]);
+    equal((await ask("book", `seat=${"A".repeat(22)}`, "bob")).status, 410);
+    equal([(await ask("book", `theme=dark; ${cookie}`)).status, await stack.redis(`GET {seat:${seat}}:buyer`)], [200, "ann"]);
+    equal([(await ask("book", cookie)).status, (await ask("hold")).status], [410, 410]);
+    await stack.redis(`DEL {seat:${seat}}:buyer`);
   },
 
   async a_refresh_token_is_used_once_however_many_need_the_access_token(stack) {

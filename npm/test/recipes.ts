@@ -15,7 +15,10 @@ import * as nextNode from "../examples/recipes/next_node.js";
 import { refusal } from "../examples/recipes/refusal.js";
 import { action as remix } from "../examples/recipes/remix.js";
 import * as sveltekit from "../examples/recipes/sveltekit.js";
+import { chats } from "./chat.js";
 import { equal, eventually, run, type Suite, thrown } from "./harness.js";
+import { medusas } from "./medusa.js";
+import { payments } from "./payments.js";
 import { type Call, clerks, hangsUp, recipe } from "./recipe.js";
 
 const post = (order: string, signal: AbortSignal) => new Request(`https://shop.example/orders/${order}`, { method: "POST", body: "{}", signal });
@@ -134,4 +137,4 @@ const promises = [...hosts, ["lambda", (id: string) => invoke(id)] as const].map
 const stops = hosts.map(([name, call]) => hangsUp(name, call));
 // Most of these tests wait for another holder.
 const waiting: Suite = Object.assign({}, ...promises);
-run({ url, credential }, [...stops, others], console.log, [waiting]).then((passed) => process.exit(passed ? 0 : 1));
+run({ url, credential }, [...stops, others, await payments(), chats, medusas], console.log, [waiting]).then((passed) => process.exit(passed ? 0 : 1));

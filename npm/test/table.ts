@@ -70,6 +70,15 @@ export const tables: Suite = {
     await (await take(lock)).release();
   },
 
+  async a_word_of_a_table_s_command_is_a_string_or_a_number() {
+    const table = new Table();
+    for (const word of [{ left: 3 }, { key: "k" }, ["v"], null, undefined, true, 1n]) {
+      const error = await thrown(() => table.run("SET", "k", word as unknown as string));
+      check(error instanceof TypeError && error.message.includes("JSON.stringify"), `${error}`);
+    }
+    equal([table.run("SET", "k", 7), table.run("GET", "k")], ["OK", "7"]);
+  },
+
   async a_command_that_a_table_does_not_know_is_an_error_that_names_those_that_it_knows() {
     const table = new Table();
     const add: Command = ["XADD", { key: "k" }, "*", "f", "v"];

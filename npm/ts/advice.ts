@@ -11,7 +11,7 @@ const LOOK_AT_THE_ADDRESS = "Check that the address is that of a bridge, without
 const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   invalid_argument: "Correct what the message names; the same call fails again.",
   entropy_unavailable: "Acquire inside a request handler; a client may be made outside.",
-  held: "Come back after `retryAfter` milliseconds, or wait longer. Work that asks for the lock under which it runs waits for itself: use `reentrant`.",
+  held: "Come back after `retryAfter` milliseconds, or wait longer. If it is a lock that this work itself has, use `reentrant`.",
   quarantined: "Come back after `retryAfter` milliseconds.",
   not_replicated: "Come back once the replicas have caught up, or ask for fewer.",
   fingerprint_mismatch: "Use another key for another request; the same call fails again.",

@@ -31,7 +31,7 @@ impl Error {
                 "Acquire inside a request handler; a client may be made outside."
             }
             Self::Held { .. } => {
-                "Come back after `retry_after`, or wait longer. Work that asks for the lock under which it runs waits for itself: use `reentrant`."
+                "Come back after `retry_after`, or wait longer. If it is a lock that this work itself has, use `reentrant`."
             }
             Self::Quarantined { .. } => "Come back after `retry_after`.",
             Self::NotReplicated { .. } => {

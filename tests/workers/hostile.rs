@@ -105,6 +105,17 @@ async fn a_hostile_body_is_refused() {
     order.others.push((order.body("quantity", &"[".repeat(10_000)), Some("quantity")));
     order.refuses_what_is_wrong(&stack).await;
     cart().refuses_what_is_wrong(&stack).await;
+    let steps = ["/sales/42/reservations/confirm", "/sales/42/reservations/release"];
+    let (_, _, no_tokens) = id("token");
+    let token = ("token", r#""0123456789_-abcdefghij""#, [no_tokens, all(r#""x""#)].concat());
+    for path in steps {
+        let reserved = Route { path, fields: vec![token.clone()], others: Vec::new() };
+        reserved.refuses_what_is_wrong(&stack).await;
+    }
+    let quantity = ("quantity", "1", no_number_to(1_000)[1..].to_vec());
+    let fields = vec![id("buyer"), quantity];
+    let wanted = Route { path: "/sales/42/reservations", fields, others: Vec::new() };
+    wanted.refuses_what_is_wrong(&stack).await;
 }
 
 fn cart() -> Route {
@@ -153,6 +164,9 @@ async fn a_hostile_path_or_method_is_refused() {
         ("DELETE", "/sales/42", 405, "method_not_allowed"),
         ("OPTIONS", "/sales/42", 405, "method_not_allowed"),
         ("GET", "/sales/42/orders", 405, "method_not_allowed"),
+        ("GET", "/sales/42/reservations", 405, "method_not_allowed"),
+        ("GET", "/sales/42/reservations/confirm", 405, "method_not_allowed"),
+        ("POST", "/sales/42/reservations/o1", 404, "no_such_route"),
         ("GET", "/orders", 405, "method_not_allowed"),
         ("POST", "/orders/o1", 404, "no_such_route"),
         ("GET", "/sales/", 422, "invalid_input"),

@@ -11,6 +11,7 @@ mod observe;
 mod orders;
 mod page;
 mod purchase;
+mod reservations;
 mod rules;
 mod sales;
 mod support;

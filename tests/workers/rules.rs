@@ -31,11 +31,18 @@ fn list<const N: usize>(texts: [&str; N]) -> Reply {
     Reply::Array(texts.map(|text| Reply::Bytes(text.to_owned().into())).to_vec())
 }
 
+/// A sale in one step.
+fn terms(terms: [&str; 4]) -> Reply {
+    let mut terms = list(terms).as_array().expect("a list").to_vec();
+    terms.push(Reply::Nil);
+    Reply::Array(terms)
+}
+
 #[test]
 fn an_order_sees_what_those_before_it_in_its_turn_have_bought() {
     let mut sales = Sales::default();
     // A sale of 3, with a limit of 2, before anybody bought.
-    let replies = [list(["3", "3", "2", "9000"]), Reply::Nil, Reply::Nil];
+    let replies = [terms(["3", "3", "2", "9000"]), Reply::Nil, Reply::Nil];
     for (id, buyer, quantity, expected) in [
         ("o1", "ann", 2, "201"),
         ("o1", "ann", 2, "200"),
@@ -62,7 +69,7 @@ fn sku() -> Id {
 
 /// What is found of a sale of 5 when Redis's clock is at 1,002, with the order `sold`.
 fn look(remaining: &str, end: &str) -> Option<SoldOutNow> {
-    SoldOutNow::parse(&[list(["5", remaining, "3", end]), list(["1", "2000"]), list(["sold"])])
+    SoldOutNow::parse(&[terms(["5", remaining, "3", end]), list(["1", "2000"]), list(["sold"])])
 }
 
 /// Whether an isolate's memory refuses an order at this time.

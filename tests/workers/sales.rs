@@ -14,7 +14,7 @@ async fn a_sale_is_opened_once_and_its_terms_stay() {
     let opened = shop.open_until("42", 10, 2, end).await.answers(201);
     let terms = json!({
         "sku": "42", "stock": 10, "sold": 0, "remaining": 10,
-        "limit_per_buyer": 2, "ends_at_ms": end, "open": true,
+        "limit_per_buyer": 2, "ends_at_ms": end, "open": true, "two_steps": false,
     });
     assert_eq!(opened.json, terms);
     shop.order("42", "o1", "ann", 2).await.answers(201);

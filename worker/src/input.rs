@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use edgelock::Token;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -15,6 +16,9 @@ pub struct Terms {
     pub stock: Whole<1, 1_000_000>,
     pub limit_per_buyer: Whole<1, 1_000_000>,
     pub ends_at_ms: Whole<1, { (1 << 53) - 1 }>,
+    /// Units are reserved, and then confirmed.
+    #[serde(default)]
+    pub two_steps: bool,
 }
 
 /// Buys. `order_id` makes it safe to send the order again.
@@ -24,6 +28,28 @@ pub struct Order {
     pub order_id: Id,
     pub buyer: Id,
     pub quantity: Whole<1, 1000>,
+}
+
+/// Reserves.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    pub buyer: Id,
+    #[serde(default)]
+    pub quantity: Whole<1, 1000>,
+}
+
+/// Confirms a reservation, or gives it back.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reserved {
+    #[serde(deserialize_with = "token")]
+    pub token: Token,
+}
+
+fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Token, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Token::parse(&text).map_err(|_| D::Error::custom("expected the token of a reservation"))
 }
 
 /// Buys several things, all or none.

@@ -3,6 +3,9 @@
 //! - `sale:{sku}` is a hash of the terms and of what remains.
 //! - `sale:{sku}:orders` is a hash of order → record.
 //! - `sale:{sku}:buyers` is a hash of buyer → how many.
+//! - `sale:{sku}:reserved:<token>` is the record of an order that is not confirmed yet, and lasts
+//!   as long as the reservation. Once it is confirmed, its number is the token.
+//! - `sale:{sku}:units` is the name of the reservations.
 //!
 //! All share the sku as hash tag, and so the slot of a cluster. All expire a week after the sale's
 //! end.
@@ -10,7 +13,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use edgelock::{Command, Reply};
+use edgelock::{Command, Reply, Token};
 use shared::body::Id;
 use shared::problem::Problem;
 use shared::reply::{now_ms, whole};
@@ -50,6 +53,10 @@ impl Ledger {
         format!("{}:lock", self.sale)
     }
 
+    pub fn units_name(&self) -> String {
+        format!("{}:units", self.sale)
+    }
+
     pub fn read_sale(&self) -> Vec<Command> {
         vec![self.terms(), Command::new("TIME")]
     }
@@ -59,12 +66,12 @@ impl Ledger {
         vec![
             self.terms(),
             field("HGET", &self.orders, &order.order_id),
-            field("HGET", &self.buyers, &order.buyer),
+            self.read_bought(&order.buyer),
         ]
     }
 
     fn terms(&self) -> Command {
-        let terms = ["stock", "remaining", "limit_per_buyer", "ends_at_ms"];
+        let terms = ["stock", "remaining", "limit_per_buyer", "ends_at_ms", "two_steps"];
         terms.into_iter().fold(Command::new("HMGET").key(&self.sale), Command::arg)
     }
 
@@ -82,7 +89,7 @@ impl Ledger {
     pub fn open(&self, terms: &Terms) -> Vec<Command> {
         let stock = terms.stock.0;
         let ends_at_ms = terms.ends_at_ms.0;
-        let sale = Command::new("HSET")
+        let mut sale = Command::new("HSET")
             .key(&self.sale)
             .arg("stock")
             .arg(stock)
@@ -92,7 +99,47 @@ impl Ledger {
             .arg(terms.limit_per_buyer.0)
             .arg("ends_at_ms")
             .arg(ends_at_ms);
-        vec![sale, expire(&self.sale, ends_at_ms)]
+        if !terms.two_steps {
+            return vec![sale, expire(&self.sale, ends_at_ms)];
+        }
+        sale = sale.arg("two_steps").arg(1);
+        // The count of a sale that is opened anew begins anew. By itself it would never expire.
+        let confirmed = format!("{}:confirmed", self.units_name());
+        let none = Command::new("SET").key(&confirmed).arg(0);
+        vec![sale, expire(&self.sale, ends_at_ms), none, expire(&confirmed, ends_at_ms)]
+    }
+
+    pub fn read_bought(&self, buyer: &Id) -> Command {
+        field("HGET", &self.buyers, buyer)
+    }
+
+    /// Records what is reserved by this token, for as long as the reservation lasts.
+    pub fn reserve(&self, token: &Token, sold: &Sold, lasts: Duration) -> Command {
+        let reserved = Command::new("SET").key(self.reserved(token)).arg(sold.record());
+        reserved.arg("PX").arg(lasts.as_millis().to_string())
+    }
+
+    pub fn read_reserved(&self, token: &Token) -> Vec<Command> {
+        let mut reads = self.read_sale();
+        reads.push(field("HGET", &self.orders, token.expose()));
+        reads.push(Command::new("GET").key(self.reserved(token)));
+        reads
+    }
+
+    /// Records what was reserved by this token as an order.
+    pub fn confirm(&self, token: &Token, sold: &Sold, ends_at_ms: u64) -> Vec<Command> {
+        let Sold { quantity, buyer, .. } = sold;
+        let mut writes = vec![
+            field("HINCRBY", &self.sale, "remaining").arg(format!("-{quantity}")),
+            field("HSET", &self.orders, token.expose()).arg(sold.record()),
+            field("HINCRBY", &self.buyers, buyer).arg(*quantity),
+        ];
+        writes.extend(self.expire(ends_at_ms));
+        writes
+    }
+
+    fn reserved(&self, token: &Token) -> String {
+        format!("{}:reserved:{}", self.sale, token.expose())
     }
 
     /// Records an order that was `sold`. After it the buyer has `bought`.
@@ -133,20 +180,42 @@ impl OrderNow {
         let [terms, sold, bought] = replies else {
             return Err(Problem::corrupt());
         };
-        let bought = match bought {
-            Reply::Nil => Some(0),
-            bought => whole(bought),
-        };
-        let sold = match sold {
-            Reply::Nil => None,
-            sold => Some(sold.as_str().and_then(Sold::parse).ok_or_else(Problem::corrupt)?),
-        };
         Ok(Self {
             at: SaleNow { sale: Sale::parse(terms)?, now_ms },
-            sold,
-            bought: bought.ok_or_else(Problem::corrupt)?,
+            sold: Sold::of(sold)?,
+            bought: how_many(bought)?,
         })
     }
+}
+
+/// What is recorded of a token.
+pub struct ReservedNow {
+    pub at: SaleNow,
+    pub confirmed: Option<Sold>,
+    pub reserved: Option<Sold>,
+}
+
+impl ReservedNow {
+    /// What [`Ledger::read_reserved`] found.
+    ///
+    /// # Errors
+    /// As [`SaleNow::parse`].
+    pub fn parse(replies: &[Reply]) -> Result<Self, Problem> {
+        let [_, _, confirmed, reserved] = replies else {
+            return Err(Problem::corrupt());
+        };
+        let (confirmed, reserved) = (Sold::of(confirmed)?, Sold::of(reserved)?);
+        Ok(Self { at: SaleNow::parse(replies)?, confirmed, reserved })
+    }
+}
+
+/// How many a buyer has, as [`Ledger::read_bought`] found.
+///
+/// # Errors
+/// As [`SaleNow::parse`].
+pub fn how_many(bought: &Reply) -> Result<u64, Problem> {
+    let bought = if bought.is_nil() { Some(0) } else { whole(bought) };
+    bought.ok_or_else(Problem::corrupt)
 }
 
 impl SoldOutNow {
@@ -170,10 +239,16 @@ impl Sale {
         if terms.iter().all(Reply::is_nil) {
             return Ok(None);
         }
+        let (terms, steps) = terms.split_at_checked(4).ok_or_else(Problem::corrupt)?;
         let terms: Option<Vec<_>> = terms.iter().map(whole).collect();
+        let two_steps = match steps {
+            [Reply::Nil] => false,
+            [steps] if whole(steps) == Some(1) => true,
+            _ => return Err(Problem::corrupt()),
+        };
         match terms.as_deref() {
             Some(&[stock, remaining, limit_per_buyer, ends_at_ms]) if remaining <= stock => {
-                Ok(Some(Self { stock, remaining, limit_per_buyer, ends_at_ms }))
+                Ok(Some(Self { stock, remaining, limit_per_buyer, ends_at_ms, two_steps }))
             }
             _ => Err(Problem::corrupt()),
         }
@@ -181,6 +256,11 @@ impl Sale {
 }
 
 impl Sold {
+    fn of(record: &Reply) -> Result<Option<Self>, Problem> {
+        let parsed = || record.as_str().and_then(Self::parse).ok_or_else(Problem::corrupt);
+        (!record.is_nil()).then(parsed).transpose()
+    }
+
     pub fn record(&self) -> String {
         let Self { quantity, buyer, turn, remaining, cart } = self;
         let order = format!("{quantity} {buyer} {turn} {remaining}");

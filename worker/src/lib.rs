@@ -1,5 +1,5 @@
-//! A flash sale: it opens sales, shows them, and sells from one or several at once. Each handler
-//! checks a request, calls edgelock, and shapes an answer.
+//! A flash sale: it opens sales, shows them, and sells from one or several at once, or in two
+//! steps. Each handler checks a request, calls edgelock, and shapes an answer.
 
 mod cart;
 mod input;
@@ -9,6 +9,7 @@ mod look;
 mod orders;
 mod page;
 mod placement;
+mod reservations;
 mod sales;
 mod sold_out;
 mod turn;
@@ -32,6 +33,15 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
 fn routes<'a>(call: Call) -> Router<'a, Call> {
     Router::with_data(call)
         .post_async("/sales/:sku/orders", |request, route| answered(orders::place(request, route)))
+        .post_async("/sales/:sku/reservations", |request, route| {
+            answered(reservations::reserve(request, route))
+        })
+        .post_async("/sales/:sku/reservations/confirm", |request, route| {
+            answered(reservations::confirm(request, route))
+        })
+        .post_async("/sales/:sku/reservations/release", |request, route| {
+            answered(reservations::release(request, route))
+        })
         .post_async("/orders", |request, route| answered(cart::place(request, route)))
         .get("/", |_, route| page::show(&route.data).or_else(told))
         .head("/", |_, route| page::show(&route.data).or_else(told))
@@ -47,6 +57,7 @@ fn routes<'a>(call: Call) -> Router<'a, Call> {
 fn methods(path: &str) -> &'static str {
     match path.strip_prefix("/sales/") {
         Some(sku) if !sku.contains('/') => "GET, HEAD, PUT",
+        Some(path) if path.contains("/reservations") => "POST",
         _ if path.ends_with("/orders") => "POST",
         _ => "GET, HEAD",
     }
@@ -56,7 +67,7 @@ fn no_route(path: &str) -> Problem {
     if path == "/sales/" {
         return no_sku();
     }
-    let told = "there is /, /sales/{sku}, /sales/{sku}/orders, /sales/{sku}/lock and /orders";
+    let told = "there is /, /orders, and /sales/{sku} with /orders, /reservations and /lock";
     Problem::new(404, "no_such_route", told)
 }
 

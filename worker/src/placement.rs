@@ -15,6 +15,7 @@ pub struct Sale {
     pub remaining: u64,
     pub limit_per_buyer: u64,
     pub ends_at_ms: u64,
+    pub two_steps: bool,
 }
 
 /// A sale, if there is one, at a time.
@@ -79,9 +80,10 @@ pub fn place(order: &Order, cart: Option<InCart>, found: &OrderNow) -> Result<Pl
         }
         return Err(order_conflict());
     }
-    let sale = found.at.sale.as_ref().ok_or_else(no_such_sale)?;
-    if found.at.now_ms >= sale.ends_at_ms {
-        return Err(Problem::new(410, "sale_over", "the sale is over"));
+    let sale = found.at.open()?;
+    if sale.two_steps {
+        let told = "this sale has two steps: reserve first, and then confirm";
+        return Err(Problem::new(409, "two_steps", told));
     }
     if sale.remaining == 0 {
         return Err(sold_out());
@@ -90,14 +92,34 @@ pub fn place(order: &Order, cart: Option<InCart>, found: &OrderNow) -> Result<Pl
         let few = Problem::new(409, "not_enough_left", "fewer are left than were ordered");
         return Err(few.with("remaining", sale.remaining));
     };
-    let bought = found.bought.saturating_add(quantity);
-    if bought > sale.limit_per_buyer {
-        let told = format!("a buyer may have {}", sale.limit_per_buyer);
-        return Err(Problem::new(409, "limit_reached", told).with("bought", found.bought));
-    }
+    sale.leaves(found.bought, quantity)?;
+    let bought = found.bought + quantity;
     let buyer = order.buyer.to_string();
     let sold = Sold { quantity, buyer, turn: sale.remaining, remaining, cart };
     Ok(Placement::New { sold, bought, ends_at_ms: sale.ends_at_ms })
+}
+
+impl SaleNow {
+    /// # Errors
+    /// It is not there, or over.
+    pub fn open(&self) -> Result<&Sale, Problem> {
+        let sale = self.sale.as_ref().ok_or_else(no_such_sale)?;
+        let over = || Problem::new(410, "sale_over", "the sale is over");
+        (self.now_ms < sale.ends_at_ms).then_some(sale).ok_or_else(over)
+    }
+}
+
+impl Sale {
+    /// How many a buyer of this sale may still have, which is not less than `quantity`.
+    ///
+    /// # Errors
+    /// It is less.
+    pub fn leaves(&self, bought: u64, quantity: u64) -> Result<u64, Problem> {
+        let left = self.limit_per_buyer.saturating_sub(bought);
+        let told = || format!("a buyer may have {}", self.limit_per_buyer);
+        let reached = || Problem::new(409, "limit_reached", told()).with("bought", bought);
+        (quantity <= left).then_some(left).ok_or_else(reached)
+    }
 }
 
 pub fn sold_out() -> Problem {

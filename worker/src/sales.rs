@@ -45,6 +45,7 @@ fn shown(sku: &Id, sale: &Sale, now_ms: u64) -> Value {
         "sku": sku, "stock": sale.stock, "sold": sale.stock.saturating_sub(sale.remaining),
         "remaining": sale.remaining, "limit_per_buyer": sale.limit_per_buyer,
         "ends_at_ms": sale.ends_at_ms, "open": now_ms < sale.ends_at_ms,
+        "two_steps": sale.two_steps,
     })
 }
 
@@ -57,7 +58,8 @@ fn decide(
 ) -> Result<Decision<(u16, Value)>, Problem> {
     let stock = terms.stock.0;
     let (limit_per_buyer, ends_at_ms) = (terms.limit_per_buyer.0, terms.ends_at_ms.0);
-    let wanted = Sale { stock, remaining: stock, limit_per_buyer, ends_at_ms };
+    let two_steps = terms.two_steps;
+    let wanted = Sale { stock, remaining: stock, limit_per_buyer, ends_at_ms, two_steps };
     if let Some(sale) = &found.sale {
         if *sale == (Sale { remaining: sale.remaining, ..wanted }) {
             return Ok(Decision::Leave((200, shown(sku, sale, found.now_ms))));

@@ -386,6 +386,9 @@ mod tests {
             "recipe.ts",
             "recipes.ts",
             "recipes_deno.ts",
+            "payments.ts",
+            "chat.ts",
+            "medusa.ts",
             "edge_light.ts",
         ];
         let tests = tests.map(|file| text(&format!("npm/test/{file}"))).concat();

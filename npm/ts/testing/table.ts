@@ -64,6 +64,9 @@ export class Table {
 
   /** Executes a command, to set a test up or to look at what it did. Throws what Redis refuses. */
   run(...words: ReadonlyArray<string | number>): unknown {
+    if (words.some((word) => typeof word !== "string" && typeof word !== "number")) {
+      throw new TypeError("each word of a command is a string or a number: a key is its name alone, and an object goes through JSON.stringify");
+    }
     const { result, error } = JSON.parse(this.#execute(words)) as { result?: unknown; error?: string };
     if (error !== undefined) throw new Error(error);
     return result;

@@ -78,6 +78,26 @@ impl Caller {
         self.send("POST", "/orders", None, &cart.to_string())
     }
 
+    /// Opens a sale in two steps that ends in an hour.
+    pub(crate) async fn open_in_two_steps(&self, sku: &str, stock: u64, limit: u64) {
+        let terms = json!({
+            "stock": stock, "limit_per_buyer": limit, "ends_at_ms": now_ms() + 3_600_000,
+            "two_steps": true,
+        });
+        self.ask("PUT", &format!("/sales/{sku}"), &terms.to_string()).await.answers(201);
+    }
+
+    pub(crate) fn reserve(&self, sku: &str, buyer: &str, quantity: u64) -> Asking {
+        let wanted = json!({"buyer": buyer, "quantity": quantity}).to_string();
+        self.send("POST", &format!("/sales/{sku}/reservations"), None, &wanted)
+    }
+
+    /// Takes the second step of a sale: `confirm`, or `release`.
+    pub(crate) fn step(&self, sku: &str, step: &str, token: &str) -> Asking {
+        let reserved = json!({"token": token}).to_string();
+        self.send("POST", &format!("/sales/{sku}/reservations/{step}"), None, &reserved)
+    }
+
     /// Sends a request with the credential that opens its route, if one does.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Asking {
         self.send(method, path, Some(self.credential_of(path)), body)
@@ -169,6 +189,12 @@ impl Answer {
     #[track_caller]
     pub(crate) fn number(&self, member: &str) -> u64 {
         self.json[member].as_u64().unwrap_or_else(|| panic!("no number {member} in {self:?}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn token(&self) -> String {
+        let token = self.json["token"].as_str().unwrap_or_else(|| panic!("no token in {self:?}"));
+        token.to_owned()
     }
 
     #[track_caller]
