@@ -142,6 +142,20 @@ impl Kind {
         Ok(())
     }
 
+    /// Lets it take the lock from its holder.
+    pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
+        let is_plain = ptr::eq(self.row, &mutex::ROW) && self.signal_list.is_none();
+        refuse((!is_plain).then_some(
+            "only a plain lock behind one bridge, without a signal list, can be taken over",
+        ))?;
+        self.row = &mutex::TAKING_OVER;
+        Ok(())
+    }
+
+    pub(crate) fn takes_over(&self) -> bool {
+        ptr::eq(self.row, &mutex::TAKING_OVER)
+    }
+
     pub(crate) fn check_fair(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.fair)
     }

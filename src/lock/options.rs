@@ -138,6 +138,30 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
+    /// Takes the lock over if another has it: that holder's lease ends, what it writes through the
+    /// lease is refused, and its own calls are told [`Error::Lost`]. For work that is done once at a
+    /// time, and of which the latest counts: the turn of an agent in one conversation, one editor.
+    ///
+    /// It goes ahead of all waiters, who stay in line behind it. The old holder learns of it at its
+    /// next call or renewal, and works on until then; a store outside of Redis must compare
+    /// [fences](crate::Lease::fence). A lock of another program is not taken over: that is
+    /// [`Error::Held`], or waited for. An acquisition whose own lock was taken over before its reply
+    /// came fails with [`Error::Lost`].
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is fair, has a
+    /// signal list, lives behind several bridges, or is of another kind than
+    /// [`Client::lock`](crate::Client::lock).
+    #[must_use]
+    pub fn take_over(self) -> Self {
+        self.with(|lock| {
+            lock.kind.set_take_over()?;
+            if lock.fair {
+                lock.kind.check_fair()?;
+            }
+            Ok(())
+        })
+    }
+
     /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others
     /// out for ever. Default 15 minutes, or the ttl if that is longer.
     #[must_use]
