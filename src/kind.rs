@@ -20,6 +20,7 @@ mod semaphore;
 mod shared;
 #[cfg(test)]
 mod short;
+mod take_over;
 
 use std::ptr;
 use std::time::Duration;
@@ -142,20 +143,6 @@ impl Kind {
         Ok(())
     }
 
-    /// Lets it take the lock from its holder.
-    pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
-        let is_plain = ptr::eq(self.row, &mutex::ROW) && self.signal_list.is_none();
-        refuse((!is_plain).then_some(
-            "only a plain lock behind one bridge, without a signal list, can be taken over",
-        ))?;
-        self.row = &mutex::TAKING_OVER;
-        Ok(())
-    }
-
-    pub(crate) fn takes_over(&self) -> bool {
-        ptr::eq(self.row, &mutex::TAKING_OVER)
-    }
-
     pub(crate) fn check_fair(&self) -> Result<(), Fault> {
         refuse(self.row.refusals.fair)
     }
@@ -260,6 +247,12 @@ impl Kind {
     /// may be free.
     pub(crate) const fn queues(&self) -> bool {
         matches!(self.row.waking, Waking::HandOver)
+    }
+
+    /// The channel on which holders of `name` are told to look whether they still have it; `None`
+    /// if no bridge could transport its name.
+    pub(crate) fn loss(name: &Name) -> Option<String> {
+        Some(name.companion("lost")).filter(|channel| escaped(channel) == *channel)
     }
 
     /// The channel on which a waiter with `session` is told; `None` if no bridge could transport

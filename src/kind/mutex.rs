@@ -57,7 +57,7 @@ pub(super) static ROW: Row = Row {
     refusals: Refusals::NONE,
 };
 
-/// The same lock for one that takes it over. It goes ahead of the queue, so it does not stand in it.
+/// The same lock for one that takes it over. It goes ahead of the queue, and does not stand in it.
 #[rustfmt::skip]
 pub(super) static TAKING_OVER: Row = Row {
     scripts: Scripts {

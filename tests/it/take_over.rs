@@ -1,5 +1,8 @@
 //! Taking a lock over from its holder.
 
+use std::future::pending;
+use std::time::Instant;
+
 use edgelock::{Acquisition, Bridge, Command, Error};
 
 use crate::support::faulty::Fault::{Duplicate, LoseReply, Withhold};
@@ -22,6 +25,18 @@ over! {
         whose_lock_was_taken_over_before_it_knew_is_told_lost,
         a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not,
         a_key_of_another_type_is_left_alone,
+    }
+}
+
+/// Over the bridges that have subscriptions.
+mod listening {
+    use super::a_holder_that_listens_is_stopped_at_once;
+    use crate::support::over;
+
+    over! {
+        [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
+            a_holder_that_listens_is_stopped_at_once,
+        }
     }
 }
 
@@ -218,6 +233,30 @@ fn a_key_of_another_type_is_left_alone(spawn: Spawn) {
             "wrong_type"
         );
         assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
+    });
+}
+
+/// Its next renewal would be 20 s later.
+fn a_holder_that_listens_is_stopped_at_once(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for takes in [true, false] {
+            let lock = stack.lock("a").ttl(LONG).listen();
+            let work = async |_: &_| pending::<Result<(), Error>>().await;
+            let working = meanwhile(async move { lock.run(work).await });
+            stack.has_listeners(1).await;
+            let begun = Instant::now();
+            if takes {
+                let new = taking(&stack.client()).try_acquire().await.unwrap();
+                assert_eq!(code(working.await.unwrap()), "lost");
+                new.release().await.unwrap();
+            } else {
+                assert!(stack.lock("a").force_release().await.unwrap());
+                assert_eq!(code(working.await.unwrap()), "lost");
+            }
+            assert!(begun.elapsed() < ms(15_000));
+            stack.has_listeners(0).await;
+        }
     });
 }
 

@@ -192,7 +192,7 @@ impl Name {
         owner: &str,
     ) -> Lock<T, R> {
         match self.kind {
-            Kind::TakenOver(true) => client.lock(self.name).take_over(),
+            Kind::TakenOver(true) => client.lock(self.name).take_over().listen(),
             Kind::Mutex | Kind::TakenOver(false) | Kind::Once => {
                 client.lock(self.name).fair(self.is_fair)
             }
