@@ -75,8 +75,8 @@ pub(super) static TAKING_OVER: Row = Row {
     downgrade: None,
     turn: None,
     refusals: Refusals {
-        fair: Some("who takes a lock over cannot be fair: it goes ahead of all waiters"),
-        turns: Some("who takes a lock over has no turns that callers could share: it ends the turn of another"),
+        fair: Some("who takes a lock over is not fair"),
+        turns: Some("who takes a lock over has no turns that callers could share"),
         signal_list: Some("who takes a lock over has no signal list"),
         ..Refusals::NONE
     },

@@ -10,7 +10,7 @@ impl Kind {
     pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
         let is_plain = ptr::eq(self.row, &mutex::ROW) && self.signal_list.is_none();
         refuse((!is_plain).then_some(
-            "only a plain lock behind one bridge, without a signal list, can be taken over",
+            "only a plain lock behind one bridge, without a signal list, is taken over",
         ))?;
         self.row = &mutex::TAKING_OVER;
         Ok(())

@@ -217,7 +217,7 @@ impl Keep {
                 let left = deadline.map_or(Nanos::ZERO, |deadline| cx.now.to(deadline));
                 let pause = pause_after(error.retry_after(), self.ttl(), left);
                 self.not_before = Some(cx.now.after(pause));
-                self.heard = self.heard.take().or(self.asks_for.take());
+                self.heard = self.heard.take().or_else(|| self.asks_for.take());
             }
         }
         None
