@@ -164,6 +164,8 @@ export interface LockOptions {
 	readonly maxRequests?: number | undefined;
 	readonly maxHold?: number | undefined;
 	readonly signalList?: string | undefined;
+	readonly takeOver?: boolean | undefined;
+	readonly listen?: boolean | undefined;
 	readonly label?: string | undefined;
 	readonly waitForReplicas?: {
 		readonly count: number;
@@ -171,19 +173,19 @@ export interface LockOptions {
 	} | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
-export interface SemaphoreOptions extends Omit<LockOptions, "signalList"> {
+export interface SemaphoreOptions extends Omit<LockOptions, "signalList" | "takeOver"> {
 	readonly weight?: number | undefined;
 }
-export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label"> {
+export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver"> {
 	readonly weight?: number | undefined;
 	readonly owner?: {
 		readonly id: string;
 		readonly most: number;
 	} | undefined;
 }
-export type ReadWriteOptions = Omit<LockOptions, "signalList">;
-export type LockAllOptions = Omit<LockOptions, "signalList">;
-export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
+export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
+export type LockAllOptions = Omit<LockOptions, "signalList" | "takeOver">;
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver">;
 export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
 	readonly keep?: number | undefined;
 	readonly fingerprint?: string | undefined;

@@ -149,8 +149,8 @@ pub enum Error {
         kind: ReservationError,
     },
 
-    /// This token no longer has the lock: the lease ran out, was released by force, or Redis lost
-    /// it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
+    /// This token no longer has the lock: the lease ran out, was taken over or forced, or Redis
+    /// lost it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
     #[error("the lease of lock {} is lost: {LOST}", Named(lock))]
     #[non_exhaustive]
     Lost {

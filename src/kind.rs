@@ -20,6 +20,7 @@ mod semaphore;
 mod shared;
 #[cfg(test)]
 mod short;
+mod take_over;
 
 use std::ptr;
 use std::time::Duration;
@@ -246,6 +247,12 @@ impl Kind {
     /// may be free.
     pub(crate) const fn queues(&self) -> bool {
         matches!(self.row.waking, Waking::HandOver)
+    }
+
+    /// The channel on which holders of `name` are told to look whether they still have it; `None`
+    /// if no bridge could transport its name.
+    pub(crate) fn loss(name: &Name) -> Option<String> {
+        Some(name.companion("lost")).filter(|channel| escaped(channel) == *channel)
     }
 
     /// The channel on which a waiter with `session` is told; `None` if no bridge could transport

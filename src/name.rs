@@ -7,11 +7,12 @@ use crate::error::Fault;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 8] = [
+const SUFFIXES: [&str; 9] = [
     "confirmed",
     "debounce",
     "fence",
     "holds",
+    "lost",
     "queue",
     "readers",
     "result",

@@ -18,6 +18,7 @@ mod keep;
 mod query;
 mod schedule;
 mod slot;
+mod subscription;
 mod throttle;
 mod time_limit;
 mod write;

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     /// `None` unless it was set.
     pub(crate) ttl: Option<Duration>,
     pub(crate) fair: bool,
+    /// Whether its holder listens for its loss.
+    pub(crate) listens: bool,
     pub(crate) replicas: Option<Replicas>,
     /// As it is stored.
     pub(crate) label: String,
@@ -36,6 +38,7 @@ impl Settings {
             kind,
             ttl: None,
             fair: false,
+            listens: false,
             replicas: None,
             label: String::new(),
             checked,

@@ -15,6 +15,15 @@ export function rebuildIndex(client: Client, rebuild: (lease: Lease) => Promise<
   return client.lock("index", { ttl: 30_000, wait: 0 }).run(rebuild);
 }
 
+export function answer(client: Client, think: (signal: AbortSignal) => Promise<string>): Promise<string> {
+  // If a newer turn takes the lock over, `signal` is aborted, and the error is `lost`.
+  return client.lock("{chat:7}", { takeOver: true, listen: true }).run(async (lease) => {
+    const said = await think(lease.signal);
+    await lease.exec([["RPUSH", { key: "{chat:7}:said" }, said]]);
+    return said;
+  });
+}
+
 export function callPartner(client: Client, call: () => Promise<string>): Promise<string> {
   // At most three calls at once, in all processes together.
   return client.semaphore("partner", 3, { wait: 10_000 }).run(call);

@@ -133,6 +133,12 @@ fn lock(lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
     if let (Some(owner), Some(most)) = (words.maybe_text(), words.maybe_count()) {
         lock = lock.owner(&owner, most);
     }
+    if let Some(true) = words.maybe_flag() {
+        lock = lock.take_over();
+    }
+    if let Some(true) = words.maybe_flag() {
+        lock = lock.listen();
+    }
     if let Some(fair) = fair {
         lock = lock.fair(fair);
     }

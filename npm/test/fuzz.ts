@@ -28,7 +28,7 @@ const value = valueWith(CREDENTIAL);
 
 const bag = (...names: string[]) => fc.dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.string()), value, { maxKeys: 4 });
 const ofClient = bag("url", "credential", "webdis", "quorum", "shards", "restartQuarantine", "requestTimeout", "maxAttempts", "fenceLife", "push", "keyLocking", "plainHttp", "onEvent", "waitUntil", "signal");
-const ofLock = bag("ttl", "fair", "maxRequests", "maxHold", "signalList", "label", "waitForReplicas", "signal", "wait");
+const ofLock = bag("ttl", "fair", "maxRequests", "maxHold", "signalList", "label", "waitForReplicas", "signal", "wait", "takeOver", "listen");
 // Names are no secrets: errors show them.
 const name = fc.oneof(fc.constantFrom("a", "sku:42", "a:{1}", "{a}", "a}", "{7}:fence"), fc.string({ unit: "binary" }), valueWith("a name"));
 

@@ -269,7 +269,7 @@ export const misuse: Suite = {
       return [error.message.replace(stack.mark, ""), error.advice];
     };
     const advice = "Stop, and undo what was not written through the lease: another may hold the lock.";
-    equal(await over((lease) => lock.forceRelease().then(() => lease.renew())), [`the lease of lock "a" is lost: it ran out, was forced, or Redis forgot it`, advice]);
+    equal(await over((lease) => lock.forceRelease().then(() => lease.renew())), [`the lease of lock "a" is lost: it ran out, was taken or forced, or Redis forgot it`, advice]);
     equal(await over((lease) => lease.release().then(() => lease.renew())), [`the lease of lock "a" was already released`, "Use a lease only until it is given back; acquire again."]);
     const twice = async (lease: Lease) => {
       const [first, second] = await Promise.allSettled([lease.exec([]), lease.exec([])]);

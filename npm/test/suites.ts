@@ -18,6 +18,7 @@ import { tables } from "./table.js";
 import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
+import { takeOvers } from "./take_over.js";
 import { weights } from "./weights.js";
 
 // It moves the host's clock.
@@ -26,7 +27,7 @@ const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_a
 export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contract, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, takeOvers, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

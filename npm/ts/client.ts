@@ -107,7 +107,7 @@ export class Client {
     text(name, "a lock's name");
     const config = lockConfig(options, "a lock");
     const again = (options: LockOptions) => this.lock(name, options);
-    return this.#lock(this.#made("lock", name, ...config), options, { ...this.#called(name, again), hasTurns: true });
+    return this.#lock(this.#made("lock", name, ...config), options, { ...this.#called(name, again), hasTurns: !options.takeOver });
   }
 
   /**

@@ -14,12 +14,12 @@ const WEBDIS: Names<WebdisOptions["webdis"]> = { user: 1, password: 1 };
 const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ...BRIDGE, ...SETTINGS };
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
-const OF_A_REENTRANT: Names<ReentrantOptions> = { ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
+const OF_A_REENTRANT: Names<ReentrantOptions> = { listen: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_READ_WRITE: Names<ReadWriteOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_READ_WRITE;
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
 const OF_RESERVATIONS: Names<ReservationOptions> = { ...OF_A_REENTRANT, weight: 1, owner: 1 };
-const OF_A_LOCK: Names<LockOptions> = { ...OF_A_READ_WRITE, signalList: 1 };
+const OF_A_LOCK: Names<LockOptions> = { ...OF_A_READ_WRITE, signalList: 1, takeOver: 1 };
 const OWNER: Names<NonNullable<ReservationOptions["owner"]>> = { id: 1, most: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
 /** Which options each kind has, by what errors call it. */
@@ -80,6 +80,8 @@ export function lockConfig(options: AnyLockOptions, kind: keyof typeof KINDS): V
     count(options.weight, "weight", 1),
     owner && text(owner.id, "owner.id"),
     owner && (count(owner.most, "owner.most", 1) ?? 0),
+    flag(options.takeOver, "takeOver"),
+    flag(options.listen, "listen"),
   ];
 }
 

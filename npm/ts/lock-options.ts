@@ -1,6 +1,7 @@
 // How to ask for a lock, of each kind.
 import type { CallOptions } from "./abort.js";
-import type { HeldError, NotReplicatedError, ReservationError } from "./errors.js";
+import type { HeldError, LostError, NotReplicatedError, ReservationError } from "./errors.js";
+import type { Lease } from "./lease.js";
 import type { Lock } from "./lock.js";
 
 /** How to ask for a lock. Durations are whole milliseconds. A limit of `Infinity` means none. */
@@ -48,6 +49,31 @@ export interface LockOptions {
    */
   readonly signalList?: string | undefined;
   /**
+   * Takes the lock over if another has it. That holder's lease ends, what it writes through the
+   * lease is refused, and its own calls are told {@link LostError}. For work that is done by one at
+   * a time, of whom the latest counts: an agent's turn in one conversation, one editor.
+   *
+   * It goes ahead of all waiters, who stay in line behind it, so it cannot be `fair`. The old
+   * holder learns of it at its next call or renewal, or at once if it listens, and works on until
+   * then; a store outside of Redis must compare {@link Lease.fence | fences}. A lock of another
+   * program is not taken over: it is held. An acquisition whose own lock was taken over before its
+   * reply came fails with `lost`.
+   *
+   * Only for a plain lock behind one bridge, without a signal list.
+   */
+  readonly takeOver?: boolean | undefined;
+  /**
+   * Whether a holder listens while its lease is kept, by {@link Lock.run}, {@link Lease.run} or
+   * {@link Lease.keepAlive}. If the lock is taken over or freed by force, its signal is aborted
+   * within a round trip, and not at its next renewal. Default off.
+   *
+   * It costs one more request that lasts as long as the work, and a renewal once it listens, since
+   * the lock may have been lost before. A message only has the holder renew, so a forged one does
+   * no harm. Where the client cannot listen, as over several bridges, with several names, or with
+   * a name that has a comma, a `%` or a control character, the next renewal tells.
+   */
+  readonly listen?: boolean | undefined;
+  /**
    * What others learn about the holder, by {@link Lock.inspect} and by {@link HeldError}. Up to 128
    * bytes. Everybody who may ask for the lock can read it, so put no secret in it.
    */
@@ -76,7 +102,7 @@ export interface LockOptions {
 /**
  * How to ask for a semaphore. It has no signal list, since no other program's waiters block on one.
  */
-export interface SemaphoreOptions extends Omit<LockOptions, "signalList"> {
+export interface SemaphoreOptions extends Omit<LockOptions, "signalList" | "takeOver"> {
   /**
    * How many permits it takes at once: 1 to as many as there are. Default 1. It has all of them or
    * none, as one lease, and they are given back together.
@@ -88,7 +114,7 @@ export interface SemaphoreOptions extends Omit<LockOptions, "signalList"> {
  * How to reserve units. The default `ttl` is 10 minutes, and by default it does not `wait`. Nobody
  * queues, so it cannot be fair.
  */
-export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label"> {
+export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver"> {
   /** How many units it reserves, all or none: 1 to as many as there are. Default 1. */
   readonly weight?: number | undefined;
   /**
@@ -108,16 +134,16 @@ export type AnyLockOptions = LockOptions & SemaphoreOptions & ReservationOptions
  * has no signal list. A reader is `fair` by default: it waits behind a writer that came before.
  * With `fair: false` it goes ahead of that.
  */
-export type ReadWriteOptions = Omit<LockOptions, "signalList">;
+export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
 /**
  * How to ask for several names at once. They have no signal list, since other programs' waiters
  * block on a list of each name. They are `fair` by default.
  */
-export type LockAllOptions = Omit<LockOptions, "signalList">;
+export type LockAllOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
 /**
  * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
  * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
  */
-export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label">;
+export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver">;

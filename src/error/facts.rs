@@ -45,7 +45,7 @@ impl Error {
     ///
     /// let error = Error::example("lost", "sku:42").expect("a code");
     /// assert_eq!(error.lock(), Some("sku:42"));
-    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was forced, or Redis forgot it"#);
+    /// assert_eq!(error.to_string(), r#"the lease of lock "sku:42" is lost: it ran out, was taken or forced, or Redis forgot it"#);
     /// ```
     pub fn lock(&self) -> Option<&str> {
         match self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::redact::Named;
 
-pub(super) const LOST: &str = "it ran out, was forced, or Redis forgot it";
+pub(super) const LOST: &str = "it ran out, was taken or forced, or Redis forgot it";
 pub(super) const NOT_KEPT: &str = "the work was done, and it is not kept";
 pub(super) const TOO_LONG: &str = "for longer than allowed";
 pub(super) const UNDER_WAY: &str = "still under way";

@@ -27,12 +27,17 @@ pub(super) const RENEWING: &[&str] = &[KEYS, LOOK, RECORD, VERSION, RESP, RECEIP
 pub(super) const FORCING: &[&str] = &[KEYS, LOOK, RECORD, STORAGE, FORCE_RELEASE, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, PASS_ON, REPLY];
 
 #[rustfmt::skip]
+const RELEASING: &[&str] = &[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, RELEASE, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, PASS_ON, REPLY];
+#[rustfmt::skip]
+const ABANDONING: &[&str] = &[KEYS, LOOK, RECORD, STORAGE, ABANDON, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, LEAVE_QUEUE, HEARING, HAND_OVER, PASS_ON, REPLY];
+
+#[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
         acquire: Script::of(ACQUIRING),
         renew: Script::of(RENEWING),
-        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, RESP, RECEIPT, LOST, STORAGE, ACQUIRED, ANOTHER, RELEASE, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, PASS_ON, REPLY]),
-        abandon: Script::of(&[KEYS, LOOK, RECORD, STORAGE, ABANDON, IF_WAITED_FOR, CLOCK, FENCE, QUEUE, LEAVE_QUEUE, HEARING, HAND_OVER, PASS_ON, REPLY]),
+        release: Script::of(RELEASING),
+        abandon: Script::of(ABANDONING),
         inspect: Script::of(INSPECTING),
         force_release: Script::of(FORCING),
     },
@@ -50,4 +55,29 @@ pub(super) static ROW: Row = Row {
     downgrade: None,
     turn: Some(Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, EXTEND, part!("mutex/turn.lua")])),
     refusals: Refusals::NONE,
+};
+
+/// The same lock for one that takes it over. It goes ahead of the queue, and does not stand in it.
+#[rustfmt::skip]
+pub(super) static TAKING_OVER: Row = Row {
+    scripts: Scripts {
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, TAKE, EXTEND, part!("mutex/take_over.lua")]),
+        renew: Script::of(RENEWING),
+        release: Script::of(RELEASING),
+        abandon: Script::of(ABANDONING),
+        inspect: Script::of(INSPECTING),
+        force_release: Script::of(FORCING),
+    },
+    signalling: None,
+    keys: |_, _, _| {},
+    waking: Waking::Poll,
+    raise: None,
+    downgrade: None,
+    turn: None,
+    refusals: Refusals {
+        fair: Some("who takes a lock over is not fair"),
+        turns: Some("who takes a lock over has no turns that callers could share"),
+        signal_list: Some("who takes a lock over has no signal list"),
+        ..Refusals::NONE
+    },
 };

@@ -6,7 +6,7 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 9] = [
+static KINDS: [(&str, &Row); 10] = [
     ("multi", &multi::ROW),
     ("mutex", &mutex::ROW),
     ("once", &once::ROW),
@@ -15,6 +15,7 @@ static KINDS: [(&str, &Row); 9] = [
     ("reentrant", &reentrant::ROW),
     ("reservations", &reservations::ROW),
     ("semaphore", &semaphore::ROW),
+    ("take over", &mutex::TAKING_OVER),
     ("writer", &read_write::WRITER),
 ];
 

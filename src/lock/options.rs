@@ -138,6 +138,48 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
+    /// Takes the lock over if another has it: that holder's lease ends, what it writes through the
+    /// lease is refused, and its calls are told [`Error::Lost`]. For work that is done by one at a
+    /// time, of whom the latest counts: an agent's turn in one conversation, one editor.
+    ///
+    /// It goes ahead of all waiters, who stay in line behind it. The old holder learns of it at its
+    /// next call or renewal, or at once if it [listens](Lock::listen), and works on until then; a
+    /// store outside of Redis must compare [fences](crate::Lease::fence). A lock of another program
+    /// is not taken over: that is [`Error::Held`], or waited for. An acquisition whose own lock was
+    /// taken over before its reply came fails with [`Error::Lost`].
+    ///
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is fair, has
+    /// a signal list, lives behind several bridges, or is of another kind than
+    /// [`Client::lock`](crate::Client::lock).
+    #[must_use]
+    pub fn take_over(self) -> Self {
+        self.with(|lock| {
+            lock.kind.set_take_over()?;
+            if lock.fair {
+                lock.kind.check_fair()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Has a holder listen while its lease is kept: by [`Lock::run`], [`Lease::run`] or
+    /// [`Lease::keep_alive`]. If the lock is [taken over](Lock::take_over) or
+    /// [freed by force](Lock::force_release), it learns so within a round trip, and not at its next
+    /// renewal. Default off.
+    ///
+    /// It costs one more request that lasts as long as the work, and a renewal once it listens,
+    /// since the lock may have been lost before. A message only has the holder renew, so a forged
+    /// one does no harm. Where the client cannot listen, as over several bridges, with several
+    /// names, or a name that has a comma, a `%` or a control character, the next renewal tells.
+    ///
+    /// [`Lease::run`]: crate::Lease::run
+    /// [`Lease::keep_alive`]: crate::Lease::keep_alive
+    #[must_use]
+    pub fn listen(mut self) -> Self {
+        self.settings().listens = true;
+        self
+    }
+
     /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others
     /// out for ever. Default 15 minutes, or the ttl if that is longer.
     #[must_use]

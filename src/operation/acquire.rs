@@ -17,7 +17,6 @@ mod ending;
 mod pausing;
 mod place;
 mod request;
-mod subscription;
 mod taken;
 mod waiting;
 
@@ -27,12 +26,12 @@ use std::time::Duration;
 use super::ask::Ask;
 use super::backoff::Backoff;
 use super::schedule::Schedule;
+use super::subscription::Subscription;
 use super::{Claim, Cx, Id, Input, Operation};
 use crate::error::Fault;
 use crate::runtime::Instant;
 use crate::script::{Call, Waiter};
 use place::Place;
-use subscription::Subscription;
 use taken::{Attempted, HeldBy};
 
 pub(crate) use taken::{Grant, Granted, Taken};

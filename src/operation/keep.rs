@@ -6,6 +6,8 @@
 //! New ──▶ Pausing ◀── renewed, or not ──────┘
 //!            └── lost, expired, held for too long, given back ──▶ done
 //! ```
+//!
+//! If it listens, a message has it renew at once.
 
 mod end;
 
@@ -13,9 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::{Hold, Standing, Why};
+use super::subscription::{Subscription, Wakeup};
 use super::write::Write;
 use super::{Cx, Id, Input, Operation, surely};
 use crate::error::Fault;
+use crate::kind::Kind;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 
@@ -79,6 +83,11 @@ pub(crate) struct Keep {
     /// If the transport hangs, this timer ends a renewal.
     timer: Option<Id>,
     renewal: Option<Write>,
+    subscription: Subscription,
+    /// It may have been lost.
+    heard: Option<Wakeup>,
+    /// Why it renews. After a message that was for nothing, it leaves the next one for a while.
+    asks_for: Option<Wakeup>,
 }
 
 /// What to do next.
@@ -90,13 +99,28 @@ enum Next {
 }
 
 impl Keep {
-    pub(crate) const fn new(hold: Arc<Hold>, until: Instant) -> Self {
+    pub(crate) fn new(hold: Arc<Hold>, until: Instant) -> Self {
+        let lock = &hold.claim.lock;
+        let channel = lock.listens.then(|| Kind::loss(&lock.name)).flatten();
         Self {
             hold,
             until,
             not_before: None,
             timer: None,
             renewal: None,
+            subscription: Subscription::new(channel),
+            heard: None,
+            asks_for: None,
+        }
+    }
+
+    /// Opens the stream, at first or after it has ended.
+    fn listen(&mut self, cx: &mut Cx<'_>) {
+        let topology = &self.hold.claim.lock.topology;
+        let may_from = self.subscription.possible_from(topology);
+        if self.subscription.is_closed() && may_from.is_some_and(|from| from <= cx.now) {
+            let limit = cx.now.to(self.until) + Nanos::of(topology.request_timeout);
+            self.subscription.open(cx, topology, limit.duration());
         }
     }
 
@@ -118,7 +142,11 @@ impl Keep {
             return Next::Done(Why::MaxHoldExceeded);
         }
         let end = now.to(deadline.min(self.until));
-        let due = renewal_due(deadline, self.ttl()).max(self.not_before.unwrap_or(now));
+        let due = match self.heard {
+            Some(_) => now,
+            None => renewal_due(deadline, self.ttl()),
+        };
+        let due = due.max(self.not_before.unwrap_or(now));
         match (is_held, now < due) {
             (true, false) => Next::Renew(end),
             (true, true) => Next::Pause(now.to(due).min(end)),
@@ -147,6 +175,7 @@ impl Keep {
     }
 
     fn go_on(&mut self, cx: &mut Cx<'_>) -> Option<Why> {
+        self.listen(cx);
         loop {
             match self.next(cx.now) {
                 Next::Done(why) => return Some(why),
@@ -155,6 +184,7 @@ impl Keep {
                     return None;
                 }
                 Next::Renew(end) => {
+                    self.asks_for = self.heard.take();
                     self.timer = Some(cx.wake_in(end));
                     let mut renewal = Write::renew(self.hold.clone());
                     let Some(renewed) = renewal.on(cx, Input::Started) else {
@@ -174,7 +204,11 @@ impl Keep {
             cx.stop(timer);
         }
         match renewed {
-            Ok(()) => self.not_before = None,
+            Ok(()) => {
+                let was_told = matches!(self.asks_for, Some(Wakeup::Message(_)));
+                let pause = cx.now.after(usual_pause(self.ttl()));
+                self.not_before = was_told.then_some(pause);
+            }
             Err(error) => {
                 if let Some(why @ (Why::Lost | Why::Expired)) = Why::of(&error) {
                     return Some(why);
@@ -183,6 +217,7 @@ impl Keep {
                 let left = deadline.map_or(Nanos::ZERO, |deadline| cx.now.to(deadline));
                 let pause = pause_after(error.retry_after(), self.ttl(), left);
                 self.not_before = Some(cx.now.after(pause));
+                self.heard = self.heard.take().or_else(|| self.asks_for.take());
             }
         }
         None
@@ -193,16 +228,27 @@ impl Operation for Keep {
     type Outcome = Why;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Why> {
-        match input {
-            Input::Started => self.go_on(cx),
-            Input::Woken(id) if self.timer == Some(id) => {
+        match (self.subscription.on(cx.now, &input), input) {
+            (Some(Wakeup::Closed), _) => None,
+            (Some(heard), _) => {
+                self.heard = Some(heard);
+                if self.renewal.is_some() {
+                    return None;
+                }
+                if let Some(timer) = self.timer.take() {
+                    cx.stop(timer);
+                }
+                self.go_on(cx)
+            }
+            (None, Input::Started) => self.go_on(cx),
+            (None, Input::Woken(id)) if self.timer == Some(id) => {
                 if let Some(renewal) = self.renewal.take() {
                     renewal.waits_for().into_iter().for_each(|id| cx.stop(id));
                     self.not_before = None;
                 }
                 self.go_on(cx)
             }
-            input => {
+            (None, input) => {
                 let renewed = self.renewal.as_mut()?.on(cx, input)?;
                 self.renewal = None;
                 let why = self.renewed(cx, renewed.map(drop));

@@ -128,7 +128,14 @@ fn each_call_of_a_lock_costs_so_many_commands() {
         bill.costs("renew behind an exec", 6);
         assert!(lock.try_acquire().await.is_err());
         bill.costs("try of a held lock", 3);
-        end(lease).await;
+        let newer = lock.clone().take_over().acquire().await.unwrap();
+        bill.costs("take over a held lock", 7);
+        assert!(lease.release().await.is_err());
+        bill.skip();
+        end(newer).await;
+        bill.costs("release behind a take-over", 4);
+        end(lock.take_over().acquire().await.unwrap()).await;
+        bill.costs("acquire to take over, and release", 6 + 4);
         bill.must_be_right();
     });
 }

@@ -46,6 +46,7 @@ mod shared_turns;
 mod slots;
 mod supply;
 mod support;
+mod take_over;
 mod testing;
 mod threads;
 mod throttle;

@@ -344,6 +344,7 @@ mod tests {
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
         for kind in [
             "semaphore",
+            "take_over",
             "weights",
             "reservations",
             "read_write",

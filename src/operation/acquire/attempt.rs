@@ -138,7 +138,9 @@ impl Acquire {
                 Why::Expired.about(lock)
             }
             Ok(Answer::Held(contended)) => {
-                self.needs_cleanup = before || self.waiter.is_some();
+                // A late copy of what is refused could end the hold of another, later.
+                let takes_over = self.claim.lock.kind.takes_over();
+                self.needs_cleanup = before || self.waiter.is_some() || takes_over;
                 return Attempted::Held(HeldBy {
                     contended,
                     asked_at,

@@ -1,6 +1,6 @@
 //! A pause of a wait: when there is reason to ask, and what is heard until then.
 
-use super::subscription::Wakeup;
+use super::super::subscription::Wakeup;
 use super::taken::Attempted;
 use super::waiting::Meaning;
 use super::{Acquire, Cx, Input, Pause, Rule, Step};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Why;
 use super::super::schedule::{self, Schedule};
-use super::subscription::Subscription;
+use super::super::subscription::Subscription;
 use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
 use crate::acquisition::QueuePlace;
 use crate::command::Command;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::super::deadline;
-use super::subscription::Wakeup;
+use super::super::subscription::Wakeup;
 use super::taken::{Attempted, Grant};
 use super::{Acquire, Cx, Pause, Place, Rule};
 use crate::error::Fault;

@@ -131,7 +131,11 @@ impl Case {
             Locks::Onces => quiet::once::hold(self, &crowd),
             Locks::Sets => quiet::sets::hold(self, &crowd),
             Locks::Reservations => quiet::units::hold(self, &crowd),
-            Locks::Single | Locks::Semaphores | Locks::Weights | Locks::ReadWrites => {
+            Locks::Single
+            | Locks::TakeOvers
+            | Locks::Semaphores
+            | Locks::Weights
+            | Locks::ReadWrites => {
                 self.quiet.hold(self, &crowd);
             }
         }

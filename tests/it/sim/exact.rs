@@ -19,6 +19,7 @@ mod permits;
 mod readers;
 mod receipts;
 mod sets;
+mod taken;
 mod told;
 mod two_handlers;
 mod waiting;

@@ -25,12 +25,14 @@ use search::{Bench, Bend, Bounds, Found, search};
 
 /// The worlds of every run of the tests: their names, how many clients they have, and how many
 /// faults.
-const SMALL: [(&str, usize, u8); 34] = [
+const SMALL: [(&str, usize, u8); 36] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
     ("writes", 2, 1),
     ("resumed", 2, 1),
     ("commit", 2, 1),
+    ("taken-over", 2, 1),
+    ("taken-over", 3, 0),
     ("queue", 2, 1),
     ("queue", 3, 0),
     ("reentrant", 2, 1),

@@ -36,6 +36,7 @@ mod semaphore;
 mod sets;
 #[path = "../../../src/kind/short.rs"]
 mod short;
+mod take_over;
 mod trace;
 mod unovertaken;
 mod weights;
@@ -134,6 +135,7 @@ fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
 fn the_same_seed_does_the_same() {
     for locks in [
         Locks::Single,
+        Locks::TakeOvers,
         Locks::Semaphores,
         Locks::Weights,
         Locks::Reservations,

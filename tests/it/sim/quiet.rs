@@ -17,7 +17,7 @@ use super::host::{self, Settings, SimLock};
 use super::record::Record;
 use super::sabotage::Bent;
 use super::script::Run;
-use super::workload::{Crowd, Name, drift};
+use super::workload::{Crowd, Kind, Name, drift};
 use super::world::{MS, Machine, Time};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -231,7 +231,11 @@ impl Line {
     async fn turn(self: &Rc<Self>, machine: &Rc<Machine>, pushes: bool) {
         let case = &self.case;
         let owner = format!("waiter-{}", case.rng.next());
-        let name = self.name.anew(&case.rng);
+        // Nobody takes it over any more.
+        let name = match self.name.kind {
+            Kind::TakenOver(_) => self.name,
+            _ => self.name.anew(&case.rng),
+        };
         let lock = self.lock(name, machine, pushes, &owner);
         let lease = match lock.acquire().await {
             Ok(lease) => lease,

@@ -11,6 +11,7 @@ use crate::short::{Names, sources};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
     Acquire,
+    TakeOver,
     Reenter,
     Share,
     Reserve,
@@ -53,9 +54,10 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 });
 
 /// What each script has in its text for itself alone, as it is sent: its own Lua file.
-static OWN: LazyLock<[(Script, String); 29]> = LazyLock::new(|| {
+static OWN: LazyLock<[(Script, String); 30]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
+        (Script::TakeOver, source!("mutex/take_over.lua")),
         (Script::Reenter, source!("reentrant/acquire.lua")),
         (Script::Share, source!("semaphore/acquire.lua")),
         (Script::Reserve, source!("reservations/acquire.lua")),
@@ -126,6 +128,7 @@ impl Script {
         matches!(
             self,
             Self::Acquire
+                | Self::TakeOver
                 | Self::Reenter
                 | Self::Share
                 | Self::Reserve

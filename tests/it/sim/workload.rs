@@ -40,6 +40,8 @@ pub(crate) struct Name {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Mutex,
+    /// A mutex, and whether the caller takes it over.
+    TakenOver(bool),
     Reentrant,
     /// With so many permits.
     Semaphore(u32),
@@ -71,6 +73,8 @@ pub(crate) enum Locks {
     /// Locks that one client holds at a time.
     #[default]
     Single,
+    /// Locks that are also taken over.
+    TakeOvers,
     Semaphores,
     /// Semaphores of which callers want several permits.
     Weights,
@@ -98,6 +102,7 @@ impl Name {
         let kind = match case.locks.get() {
             Locks::Single if rng.chance(300) => Kind::Reentrant,
             Locks::Single => Kind::Mutex,
+            Locks::TakeOvers => Kind::TakenOver(false),
             Locks::Semaphores => Kind::Semaphore(rng.pick(&[1, 2, 2, 3])),
             Locks::Weights => Kind::Weighted(rng.pick(&[2, 3, 4]), 1),
             Locks::Reservations => Kind::Units(rng.pick(&[2, 4, 8]), 1),
@@ -144,6 +149,10 @@ impl Name {
                 let kind = Kind::Weighted(permits, weight);
                 Self { kind, ..self }
             }
+            Kind::TakenOver(_) => {
+                let kind = Kind::TakenOver(rng.chance(500));
+                Self { kind, ..self }
+            }
             Kind::Units(units, _) => {
                 let kind = Kind::Units(units, rng.pick(&[1, 1, 2]));
                 Self { kind, ..self }
@@ -183,7 +192,10 @@ impl Name {
         owner: &str,
     ) -> Lock<T, R> {
         match self.kind {
-            Kind::Mutex | Kind::Once => client.lock(self.name).fair(self.is_fair),
+            Kind::TakenOver(true) => client.lock(self.name).take_over().listen(),
+            Kind::Mutex | Kind::TakenOver(false) | Kind::Once => {
+                client.lock(self.name).fair(self.is_fair)
+            }
             Kind::Reentrant => client.reentrant(self.name, owner),
             Kind::Semaphore(permits) => client.semaphore(self.name, permits).fair(self.is_fair),
             Kind::Weighted(permits, weight) => {
@@ -212,7 +224,12 @@ impl Name {
     /// How many may hold it at once.
     pub(crate) fn permits(&self) -> u64 {
         match self.kind {
-            Kind::Mutex | Kind::Reentrant | Kind::ReadWrite(_) | Kind::Once | Kind::Set(_) => 1,
+            Kind::Mutex
+            | Kind::TakenOver(_)
+            | Kind::Reentrant
+            | Kind::ReadWrite(_)
+            | Kind::Once
+            | Kind::Set(_) => 1,
             Kind::Semaphore(permits) | Kind::Weighted(permits, _) | Kind::Units(permits, _) => {
                 permits.into()
             }
@@ -232,6 +249,7 @@ impl Name {
         match self.kind {
             Kind::Reentrant => owner.to_owned(),
             Kind::Mutex
+            | Kind::TakenOver(_)
             | Kind::Once
             | Kind::Semaphore(_)
             | Kind::Weighted(..)

@@ -27,6 +27,8 @@ pub(super) struct Record {
     pub(super) released: BTreeSet<String>,
     /// Tokens whose owners were told that their lock is lost.
     lost: BTreeSet<String>,
+    /// Tokens that took the lock, or could have taken it over. They do so once.
+    took: BTreeSet<String>,
     pub(super) log_length: usize,
 }
 
@@ -61,8 +63,14 @@ impl Check {
             // A token that still stands in the queue may be handed the lock.
             _ if run.script.acquires() && is_yes(reply) && !was_held_by(run, before) => {
                 let token = run.token();
-                if record.ended.contains(token) || record.lost.contains(token) {
+                let takes_over = run.script == Script::TakeOver;
+                let took = takes_over && !record.took.insert(token.to_owned());
+                if record.ended.contains(token) || record.lost.contains(token) || took {
                     self.fail(Invariant::NoGhost, format!("{token} takes {name} again"));
+                }
+                // Whose lock is taken over cannot know.
+                if takes_over && !before.is_empty() {
+                    record.forced = record.highest;
                 }
             }
             // A repeat of a forced release does nothing.
@@ -199,6 +207,7 @@ impl Check {
             record.entries = entries(name, db);
             record.ended.clear();
             record.lost.clear();
+            record.took.clear();
             record.released.clear();
             record.forces.clear();
             record.log_length = log_of(name, db).len();

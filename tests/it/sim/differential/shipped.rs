@@ -17,7 +17,7 @@ use crate::workload::Locks;
 #[test]
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     let shipped = shipped();
-    assert_eq!(shipped.len(), 51);
+    assert_eq!(shipped.len(), 52);
     for model in models() {
         compare(model, |pair| runs(pair, &shipped));
     }
@@ -48,6 +48,7 @@ fn shipped() -> Vec<(Script, String)> {
     for seed in 0..300 {
         for locks in [
             Locks::Single,
+            Locks::TakeOvers,
             Locks::Semaphores,
             Locks::Weights,
             Locks::Reservations,
@@ -191,6 +192,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             vec![who, ttl, liveness, waiter, fairness, "label", "", life]
         }
         Script::Reenter => vec![who, ttl, "", "", fairness, "", "", life],
+        Script::TakeOver => vec![who, ttl, "", "", fairness, "label", "", life],
         Script::Share => {
             let wants = rng.pick(&["2", "3", "4/2", "4/3"]);
             vec![who, ttl, liveness, waiter, fairness, "label", wants, life]
@@ -238,6 +240,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     };
     let commands: &[&str] = match script {
         Script::Acquire
+        | Script::TakeOver
         | Script::All
         | Script::Reenter
         | Script::Share

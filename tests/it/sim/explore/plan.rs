@@ -164,7 +164,7 @@ const THROTTLE: Plan = Plan {
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 31] = [
+pub(crate) const PLANS: [Plan; 32] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -188,6 +188,13 @@ pub(crate) const PLANS: [Plan; 31] = [
             Act::Write,
             Act::Release,
         ]],
+        ..MUTEX
+    },
+    Plan {
+        name: "taken-over",
+        about: "a mutex: each takes it over, writes, renews, releases",
+        locks: Some(Locks::TakeOvers),
+        kinds: &[Kind::TakenOver(true)],
         ..MUTEX
     },
     Plan {

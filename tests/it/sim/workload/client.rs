@@ -122,7 +122,8 @@ impl Client {
         let (lease, replies) = asked.lock.try_acquire_and_read(&[read]).await?;
         let granted = (lease.as_ref()).map(|lease| (self.who(asked, lease), lease.fence()));
         // Another entry of the same owner, or the holder of another permit, may write beside it.
-        let granted = granted.filter(|_| asked.name.kind == Kind::Mutex);
+        let granted =
+            granted.filter(|_| matches!(asked.name.kind, Kind::Mutex | Kind::TakenOver(_)));
         let db = self.case.redis.db();
         self.case
             .check

@@ -1,11 +1,10 @@
-//! Listens to the waiter's channel.
+//! Listens to a channel: of a waiter, or of a holder.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Cx, Input};
+use super::{Cx, Id, Input};
 use crate::bridge::{Bridge, Listening, Push};
-use crate::operation::Id;
 use crate::runtime::Instant;
 use crate::topology::{Endpoint, Topology};
 
@@ -106,7 +105,7 @@ impl Subscription {
                 })
             }
             Input::Ended(of, ended) if of == id => {
-                // However the stream ends, the waiter goes on asking from time to time.
+                // However the stream ends, whoever listens goes on asking from time to time.
                 if matches!(ended, Ok(status) if Bridge::may_never_push(*status)) {
                     endpoint.refused_to_push(now);
                 }

@@ -1,0 +1,121 @@
+//! When a holder that listens learns that its lock was taken from it.
+
+use std::future::pending;
+
+use edgelock::Error;
+
+use super::*;
+use crate::host::SimLock;
+use crate::script::replaced;
+
+/// When `run` of the lock `a` ends, which another takes over or frees by force at 1,000 ms; `None`
+/// if that is not within its first renewals.
+fn ends(redis: Redis, net: Net, holds: fn(SimLock) -> SimLock, takes: bool) -> Option<u64> {
+    let ended = Rc::new(Cell::new(None));
+    let noted = ended.clone();
+    play_on(&Rc::new(redis), |case| async move {
+        let lock = holds(client(&case, &machine()).lock("a"));
+        let machine = machine();
+        let done = meanwhile(&case, &machine, async move {
+            let work = async |_: &SimLease| pending::<Result<(), Error>>().await;
+            let lost = lock.run(work).await.expect_err("no work ends");
+            assert_eq!(lost.code(), "lost");
+        });
+        sleep(&case, 500).await;
+        case.net.set(net);
+        sleep(&case, 500).await;
+        let other = client(&case, &Rc::new(Machine::new(0))).lock("a");
+        if takes {
+            drop(
+                other
+                    .take_over()
+                    .acquire()
+                    .await
+                    .expect("a lease")
+                    .into_token(),
+            );
+        } else {
+            assert!(other.force_release().await.expect("an answer"));
+        }
+        sleep(&case, 20_000).await;
+        noted.set(in_ms(&done));
+    });
+    ended.get()
+}
+
+fn told(lock: SimLock) -> SimLock {
+    lock.listen()
+}
+
+/// Ten ms until the other's request is executed, ten for the message, a renewal, and the request
+/// that gives the lock back.
+const AT_ONCE: u64 = 1_000 + 10 + 10 + 20;
+
+#[test]
+fn a_holder_that_listens_learns_within_a_round_trip_that_its_lock_was_taken() {
+    for takes in [true, false] {
+        let at = ends(Redis::default(), STEADY, told, takes);
+        assert!(
+            at.is_some_and(|at| (AT_ONCE..=AT_ONCE + 20).contains(&at)),
+            "{at:?}"
+        );
+    }
+}
+
+#[test]
+fn one_that_does_not_listen_learns_it_at_its_next_renewal() {
+    for takes in [true, false] {
+        let at = ends(Redis::default(), STEADY, |lock| lock, takes);
+        assert!(at.is_some_and(|at| (3_353..=3_400).contains(&at)), "{at:?}");
+    }
+}
+
+#[test]
+fn one_whose_message_is_lost_learns_it_at_its_next_renewal() {
+    let deaf = Net {
+        lose_push: 1_000,
+        ..STEADY
+    };
+    for takes in [true, false] {
+        let at = ends(Redis::default(), deaf, told, takes);
+        // The last renewal was when it began to listen, at 40 ms.
+        assert!(at.is_some_and(|at| (3_373..=3_420).contains(&at)), "{at:?}");
+    }
+}
+
+#[test]
+fn whoever_takes_the_lock_and_tells_nobody_is_noticed() {
+    for (takes, part) in [
+        (true, "store() redis.pcall"),
+        (false, "delete() redis.pcall"),
+    ] {
+        let silent = move |text: &str| {
+            let by = part.replace("redis.pcall", "string.len");
+            replaced(text, part, &by).0
+        };
+        let at = ends(Redis::new(Box::new(silent)), STEADY, told, takes);
+        assert!(at.is_some_and(|at| at > 3_000), "{at:?}");
+    }
+}
+
+/// Messages that nobody published make it ask, but not without end.
+#[test]
+fn messages_that_are_not_true_cost_a_renewal_a_second_at_most() {
+    play(|case| async move {
+        let lock = told(client(&case, &machine()).lock("a"));
+        let renewals = Rc::new(Cell::new(0));
+        let work = async {
+            for _ in 0..2_000 {
+                case.invent("0");
+                sleep(&case, 1).await;
+            }
+            Ok::<_, Error>(())
+        };
+        lock.run(async |_| work.await).await.expect("held");
+        let events = case.events.borrow();
+        let renewed = events.iter().filter(|event| **event == "renewed").count();
+        renewals.set(renewed);
+        // One when it begins to listen, one at the first message, and then one a second.
+        assert!((2..=5).contains(&renewals.get()), "{events:?}");
+    });
+}
