@@ -62,7 +62,7 @@ async function bundle() {
     target: "es2022",
     platform: "neutral",
     sourcemap: true,
-    // A host reads all of it at each cold start. The lines stay such that a stack trace can show one.
+    // A host reads all of it at each cold start. Lines stay short enough for a stack trace.
     minifyWhitespace: true,
     lineLimit: 120,
     outdir: path("dist"),
