@@ -250,9 +250,10 @@ impl Kind {
     }
 
     /// The channel on which holders of `name` are told to look whether they still have it; `None`
-    /// if no bridge could transport its name.
+    /// for several names, or if no bridge could transport this one.
     pub(crate) fn loss(name: &Name) -> Option<String> {
-        Some(name.companion("lost")).filter(|channel| escaped(channel) == *channel)
+        let channel = Some(name.companion("lost")).filter(|_| name.others().is_empty());
+        channel.filter(|channel| escaped(channel) == *channel)
     }
 
     /// The channel on which a waiter with `session` is told; `None` if no bridge could transport

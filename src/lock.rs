@@ -179,7 +179,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
-    /// its next call.
+    /// once if it [listens](Lock::listen), else at its next call or renewal.
     ///
     /// For operators who know that the holder is gone. It deletes the key, whatever is stored
     /// there.

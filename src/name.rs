@@ -54,7 +54,7 @@ impl Name {
         }
         if is_companion(&key) {
             return Err(Fault::invalid(
-                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
+                "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:lost`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",
             ));
         }
         let tag = hash_tag(&key);

@@ -3,8 +3,8 @@
 // `lockAtMostFor` is the ttl, and `lockAtLeastFor` is `atLeast`.
 import { type Client, HeldError } from "edgelock";
 
-/** If the machine dies, another may do the job after this time. */
-const TTL = 30_000;
+/** If the machine dies, another may do the job after this time. Longer work is renewed. */
+const TTL = 6_000;
 
 /**
  * Whether this machine did it. Then none does it for `atLeast` milliseconds from its begin. If the
@@ -17,7 +17,8 @@ export async function once(client: Client, job: string, work: (signal: AbortSign
       await work(lease.signal);
       const rest = Math.ceil(atLeast - (performance.now() - began));
       if (rest > 0) {
-        await lease.renew({ ttl: rest });
+        // A renewal never shortens, so the lock may stay taken for up to a ttl longer.
+        if (rest > TTL) await lease.renew({ ttl: rest });
         // Nobody takes it over: it stays locked until its ttl is over.
         lease.handOver();
       }

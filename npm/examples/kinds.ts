@@ -17,9 +17,9 @@ export function rebuildIndex(client: Client, rebuild: (lease: Lease) => Promise<
 
 export function answer(client: Client, think: (signal: AbortSignal) => Promise<string>): Promise<string> {
   // If a newer turn takes the lock over, `signal` is aborted, and the error is `lost`.
-  return client.lock("{chat:7}", { takeOver: true, listen: true }).run(async (lease) => {
+  return client.lock("chat:7", { takeOver: true, listen: true }).run(async (lease) => {
     const said = await think(lease.signal);
-    await lease.exec([["RPUSH", { key: "{chat:7}:said" }, said]]);
+    await lease.commit([["RPUSH", { key: "{chat:7}:said" }, said]]);
     return said;
   });
 }

@@ -6,10 +6,10 @@ const TTL = 15_000;
 
 /**
  * Waits until it leads, and works then. Ends when `stop` is aborted, or `work` returns. `work` gets
- * a signal, which is aborted when another may lead.
+ * a signal, which is aborted when another may lead: at once if an operator frees the lock.
  */
 export async function lead(client: Client, work: (signal: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
-  const lock = client.lock("leader", { ttl: TTL, wait: Infinity, maxRequests: Infinity, maxHold: Infinity });
+  const lock = client.lock("leader", { ttl: TTL, wait: Infinity, maxRequests: Infinity, maxHold: Infinity, listen: true });
   while (!stop.aborted) {
     try {
       return await lock.run(({ signal }) => work(signal), { signal: stop });

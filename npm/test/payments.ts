@@ -23,9 +23,9 @@ const post = (url: string, account: string, key: string | undefined, body: strin
 async function is_charged_once(url: string, account: string): Promise<void> {
   let charged = 0;
   const charge = bank.charge;
-  bank.charge = async (who, cents) => {
+  bank.charge = async (who, cents, key) => {
     if (who === account) charged++;
-    return charge(who, cents);
+    return charge(who, cents, key);
   };
   const first = await post(url, account, "k1", `{ "cents": 7 }`);
   const told = [first.status, first.headers.get("location"), await first.text()];
@@ -54,12 +54,12 @@ async function is_charged_once(url: string, account: string): Promise<void> {
 async function is_refused_while_the_first_is_at_it(url: string, account: string): Promise<void> {
   const charge = bank.charge;
   let [begun, isOpen] = [false, false];
-  bank.charge = async (who, cents) => {
+  bank.charge = async (who, cents, key) => {
     if (who === account) {
       begun = true;
       await eventually(() => isOpen);
     }
-    return charge(who, cents);
+    return charge(who, cents, key);
   };
   const first = post(url, account, "k", `{ "cents": 7 }`);
   await eventually(() => begun);

@@ -252,8 +252,8 @@ export class Lock {
   }
 
   /**
-   * Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at its
-   * next call. For operators.
+   * Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
+   * once if it listens, else at its next call or renewal. For operators.
    */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
     return this.#wait(["forceRelease"], options, ({ value }) => value as boolean);

@@ -27,7 +27,7 @@ use super::ask::Ask;
 use super::backoff::Backoff;
 use super::schedule::Schedule;
 use super::subscription::Subscription;
-use super::{Claim, Cx, Id, Input, Operation};
+use super::{Claim, Cx, Id, Input, Operation, Why};
 use crate::error::Fault;
 use crate::runtime::Instant;
 use crate::script::{Call, Waiter};
@@ -184,6 +184,10 @@ impl Operation for Acquire {
                 let held = self.held(cx.now, found.contended, None);
                 self.give_up(cx);
                 Err(held)
+            }
+            Attempted::Gone => {
+                self.give_up(cx);
+                Err(Why::Lost.about(self.claim.shown().to_owned()))
             }
             Attempted::Failed(fault) => {
                 self.give_up(cx);

@@ -84,10 +84,19 @@ pub(crate) struct Keep {
     timer: Option<Id>,
     renewal: Option<Write>,
     subscription: Subscription,
+    /// When it may open the next stream. A bridge may end each one at once.
+    opens_from: Option<Instant>,
     /// It may have been lost.
-    heard: Option<Wakeup>,
+    heard: Option<Heard>,
     /// Why it renews. After a message that was for nothing, it leaves the next one for a while.
-    asks_for: Option<Wakeup>,
+    asks_for: Option<Heard>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// It listens from now on. What was told before was missed.
+    Opened,
+    Message,
 }
 
 /// What to do next.
@@ -109,16 +118,26 @@ impl Keep {
             timer: None,
             renewal: None,
             subscription: Subscription::new(channel),
+            opens_from: None,
             heard: None,
             asks_for: None,
         }
     }
 
-    /// Opens the stream, at first or after it has ended.
+    /// When to open the stream, at first or after it has ended.
+    fn opens_at(&self) -> Option<Instant> {
+        let closed = self
+            .subscription
+            .is_closed()
+            .then_some(&self.subscription)?;
+        let from = closed.possible_from(&self.hold.claim.lock.topology)?;
+        Some(self.opens_from.map_or(from, |at| at.max(from)))
+    }
+
     fn listen(&mut self, cx: &mut Cx<'_>) {
-        let topology = &self.hold.claim.lock.topology;
-        let may_from = self.subscription.possible_from(topology);
-        if self.subscription.is_closed() && may_from.is_some_and(|from| from <= cx.now) {
+        if self.opens_at().is_some_and(|at| at <= cx.now) {
+            self.opens_from = Some(cx.now.after(usual_pause(self.ttl())));
+            let topology = &self.hold.claim.lock.topology;
             let limit = cx.now.to(self.until) + Nanos::of(topology.request_timeout);
             self.subscription.open(cx, topology, limit.duration());
         }
@@ -147,9 +166,10 @@ impl Keep {
             None => renewal_due(deadline, self.ttl()),
         };
         let due = due.max(self.not_before.unwrap_or(now));
+        let opens = self.opens_at().filter(|at| now < *at).unwrap_or(due);
         match (is_held, now < due) {
             (true, false) => Next::Renew(end),
-            (true, true) => Next::Pause(now.to(due).min(end)),
+            (true, true) => Next::Pause(now.to(due.min(opens)).min(end)),
             (false, _) => Next::Pause(end),
         }
     }
@@ -205,7 +225,7 @@ impl Keep {
         }
         match renewed {
             Ok(()) => {
-                let was_told = matches!(self.asks_for, Some(Wakeup::Message(_)));
+                let was_told = self.asks_for == Some(Heard::Message);
                 let pause = cx.now.after(usual_pause(self.ttl()));
                 self.not_before = was_told.then_some(pause);
             }
@@ -217,7 +237,7 @@ impl Keep {
                 let left = deadline.map_or(Nanos::ZERO, |deadline| cx.now.to(deadline));
                 let pause = pause_after(error.retry_after(), self.ttl(), left);
                 self.not_before = Some(cx.now.after(pause));
-                self.heard = self.heard.take().or_else(|| self.asks_for.take());
+                self.heard = self.heard.or(self.asks_for);
             }
         }
         None
@@ -228,10 +248,14 @@ impl Operation for Keep {
     type Outcome = Why;
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Why> {
+        let has_listened = self.subscription.is_listening();
         match (self.subscription.on(cx.now, &input), input) {
-            (Some(Wakeup::Closed), _) => None,
-            (Some(heard), _) => {
-                self.heard = Some(heard);
+            (Some(wakeup), _) => {
+                self.heard = match wakeup {
+                    Wakeup::Closed => self.heard,
+                    Wakeup::Confirmed if !has_listened => Some(Heard::Opened),
+                    Wakeup::Confirmed | Wakeup::Message(_) => Some(Heard::Message),
+                };
                 if self.renewal.is_some() {
                     return None;
                 }

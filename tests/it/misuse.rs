@@ -189,7 +189,7 @@ fn offline() -> TestClient {
 fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     let client = offline();
     let long = "n".repeat(513);
-    let belongs = "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending";
+    let belongs = "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:lost`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending";
     let braces = "the name is all in braces, and would share its keys with the name between them; leave out the braces: the cluster slot stays the same";
     let outside = "the name has a `}` outside of a hash tag, so no other key can share its cluster slot; leave it out";
     for (name, what) in [

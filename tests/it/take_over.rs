@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use edgelock::{Acquisition, Bridge, Command, Error};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply, Withhold};
+use crate::support::faulty::Fault::{Duplicate, LoseReply, Refuse, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::{
     Http, Spawn, TestClient, TestLock, Tokio, client, code, eventually, ms, over, run,
@@ -21,6 +21,7 @@ over! {
         waiters_stay_in_line_behind_the_new_holder,
         a_take_over_whose_reply_is_lost_is_asked_again,
         a_take_over_that_is_given_up_frees_the_lock,
+        a_refused_take_over_is_given_up_too,
         a_late_copy_takes_the_lock_back_from_nobody,
         whose_lock_was_taken_over_before_it_knew_is_told_lost,
         a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not,
@@ -158,6 +159,20 @@ fn a_take_over_that_is_given_up_frees_the_lock(spawn: Spawn) {
     });
 }
 
+/// A copy of it could come later, and end the hold of another.
+fn a_refused_take_over_is_given_up_too(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [Refuse]).await;
+        assert_eq!(
+            code(taking(&proxy.client).try_acquire().await),
+            "unauthorized"
+        );
+        let mut marks = || stack.redis::<Vec<String>>("KEYS {a}:gone:*");
+        eventually(|| !marks().is_empty()).await;
+    });
+}
+
 /// The copy asks with the token of the first request, as a repeat does.
 fn a_late_copy_takes_the_lock_back_from_nobody(spawn: Spawn) {
     run(async {
@@ -189,10 +204,12 @@ fn whose_lock_was_taken_over_before_it_knew_is_told_lost(spawn: Spawn) {
         let mut stack = spawn();
         let proxy = Proxy::before(&stack, [Withhold]).await;
         let lock = taking(&proxy.client.clone().request_timeout(ms(300)));
-        let first = meanwhile(async move { lock.try_acquire().await });
+        let first = meanwhile(async move { lock.acquire().await });
         eventually(|| stack.redis::<bool>("EXISTS a")).await;
         let newer = taking(&stack.client()).try_acquire().await.unwrap();
         assert_eq!(code(first.await.unwrap()), "lost");
+        // It asked once more, and gave itself up.
+        assert!(proxy.seen().len() <= 3, "{}", proxy.seen().len());
         newer.release().await.unwrap();
     });
 }

@@ -1,5 +1,6 @@
 // A card is charged once for each `Idempotency-Key`, by a server of Node's: `getRequestListener`
-// makes a listener for `(request, response)` of a handler that is executed once.
+// makes a listener for `(request, response)` of a handler that is executed once. The bank gets the
+// key, too: if Redis goes away after the charge, the client has to send it again.
 import { getRequestListener } from "@hono/node-server";
 import { Client, idempotent } from "edgelock";
 import express from "express";
@@ -7,14 +8,15 @@ import { fastify } from "fastify";
 import { refusal } from "./refusal.js";
 
 /** Stands for your own code. */
-export const bank = { charge: async (account: string, cents: number): Promise<string> => `${account} paid ${cents}` };
+export const bank = { charge: async (account: string, cents: number, _key: string): Promise<string> => `${account} paid ${cents}` };
 
 const account = ({ headers }: Request): string => headers.get("x-account") ?? "nobody";
 
 async function pay(request: Request): Promise<Response> {
   // As it was sent: for a signature of the body, take its bytes here.
   const { cents } = (await request.json()) as { cents: number };
-  const receipt = await bank.charge(account(request), cents);
+  const key = `${account(request)} ${request.headers.get("idempotency-key")}`;
+  const receipt = await bank.charge(account(request), cents, key);
   return Response.json({ receipt }, { status: 201, headers: { location: "/payments/1" } });
 }
 
@@ -30,7 +32,7 @@ function failed(error: unknown): Response {
 
 const once = idempotent(pay, { client: Client.fromEnv(), scope: account, required: true, wait: 1_000 });
 
-/** For `createServer` of `node:http`, too. */
+/** For `createServer` of `node:http`, too: look at path and method first, as a router does. */
 export const listener = getRequestListener(once, { errorHandler: failed });
 
 export const inExpress = express();

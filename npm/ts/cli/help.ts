@@ -78,7 +78,8 @@ ${BRIDGE}`;
 const RELEASE = `usage: edgelock release --force [OPTIONS] NAME
 
 Shows who holds a lock, asks, and frees it. All holders of a semaphore and all
-readers lose it. They learn of it at their next call.
+readers lose it. They learn of it at once if they listen, else at their next
+call or renewal.
 
   --force            needed, since the lock is another's
   --yes              do not ask; needed without a terminal

@@ -8,7 +8,7 @@
 -- KEYS and ARGV as of acquire.lua; nobody waits, and nobody is fair
 -- reply as of acquire.lua; {-1, nonce} also if this token's lock was taken over, or has ended
 --
--- needs     DONE FENCE GONE HOLDER LAST NAME WENT extend hold_of issue_fence run save take
+-- needs DONE FENCE GONE HOLDER LAST NAME WENT check_record extend hold_of issue_fence run save take
 local mine = HOLDER == ARGV[2]
 if not mine and (WENT or DONE) then
   -- Its caller may ask on for longer, if no answer arrives.
@@ -25,6 +25,7 @@ if fence then
   extend(ARGV[3])
   save()
 elseif is_taken then
+  check_record()
   redis.call('SET', NAME, ARGV[2], 'XX', 'PX', ARGV[3])
   store()
   redis.pcall('PUBLISH', string.sub(FENCE, 1, -6) .. 'lost', '0')

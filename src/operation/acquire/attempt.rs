@@ -138,9 +138,7 @@ impl Acquire {
                 Why::Expired.about(lock)
             }
             Ok(Answer::Held(contended)) => {
-                // A late copy of what is refused could end the hold of another, later.
-                let takes_over = self.claim.lock.kind.takes_over();
-                self.needs_cleanup = before || self.waiter.is_some() || takes_over;
+                self.needs_cleanup = before || self.waiter.is_some() || self.takes_over();
                 return Attempted::Held(HeldBy {
                     contended,
                     asked_at,
@@ -159,15 +157,22 @@ impl Acquire {
                 self.needs_cleanup = before;
                 Error::FingerprintMismatch { lock }.into()
             }
+            // A vote draws another token.
+            Ok(Answer::Gone) if !self.claim.lock.kind.is_voted() => return Attempted::Gone,
             Ok(Answer::Gone) => Why::Lost.about(lock),
             // The lock may have been granted.
             Ok(_) => shape(),
             Err(fault) => {
-                self.needs_cleanup = before || may_have_run(&fault);
+                self.needs_cleanup = before || may_have_run(&fault) || self.takes_over();
                 fault
             }
         };
         Attempted::Failed(failed)
+    }
+
+    /// A late copy of what is refused could end the hold of another, later.
+    fn takes_over(&self) -> bool {
+        self.claim.lock.kind.takes_over()
     }
 
     /// Each bridge issued a fence of its own. The highest counts, once a majority will issue none

@@ -54,6 +54,8 @@ pub(super) enum Attempted {
     /// The work was executed before, and this is its kept result.
     Kept(String),
     Held(HeldBy),
+    /// Its token has ended, so it never has the lock.
+    Gone,
     Failed(Fault),
 }
 
