@@ -349,7 +349,7 @@ export const examples: Suite = {
     equal(await kinds.rebuildIndex(client, async ({ fence }) => (fence > 0 ? 7 : 0)), 7);
     const aborted = (signal: AbortSignal) => new Promise<string>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     const older = thrown(kinds.answer(client, aborted));
-    await eventually(async () => (await client.lock("{chat:7}").inspect()).holder !== null);
+    await eventually(async () => (await client.lock("chat:7").inspect()).holder !== null);
     equal(await kinds.answer(client, async () => "the latest"), "the latest");
     equal([((await older) as { code?: string }).code, await stack.redis("DEL {chat:7}:said")], ["lost", 1]);
     let [begun, inside, most] = [0, 0, 0];

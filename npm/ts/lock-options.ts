@@ -56,8 +56,8 @@ export interface LockOptions {
    * It goes ahead of all waiters, who stay in line behind it, so it cannot be `fair`. The old
    * holder learns of it at its next call or renewal, or at once if it listens, and works on until
    * then; a store outside of Redis must compare {@link Lease.fence | fences}. A lock of another
-   * program is not taken over: it is held. An acquisition whose own lock was taken over before its
-   * reply came fails with `lost`.
+   * program is not taken over: it is held, after the wait, which ends after 30 s. An acquisition
+   * whose own lock was taken over before its reply came fails with `lost`.
    *
    * Only for a plain lock behind one bridge, without a signal list.
    */

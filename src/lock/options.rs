@@ -145,8 +145,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// It goes ahead of all waiters, who stay in line behind it. The old holder learns of it at its
     /// next call or renewal, or at once if it [listens](Lock::listen), and works on until then; a
     /// store outside of Redis must compare [fences](crate::Lease::fence). A lock of another program
-    /// is not taken over: that is [`Error::Held`], after the wait. An acquisition whose own lock
-    /// was taken over before its reply came fails with [`Error::Lost`].
+    /// is not taken over: that is [`Error::Held`], after the wait, which ends after 30 s. An
+    /// acquisition whose own lock was taken over before its reply came fails with [`Error::Lost`].
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is fair, has
     /// a signal list, lives behind several bridges, or is of another kind than

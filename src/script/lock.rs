@@ -63,6 +63,8 @@ impl Call {
         reads: Reads<'_>,
     ) -> Self {
         let mut call = Self::about(&subject.kind.scripts().acquire, Verb::Acquire, subject);
+        // Its mark is one: a repeat that comes later could take the lock from a newer holder.
+        call.leaves_receipt = subject.kind.takes_over();
         call.millis(ttl);
         match waiter {
             Some(waiter) => call.millis(waiter.liveness).arg(&waiter.text),

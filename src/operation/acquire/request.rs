@@ -10,7 +10,7 @@ use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Fault;
 use crate::nanos::Nanos;
-use crate::script::{self, Call, Reads, Waiter};
+use crate::script::{self, Call, RECEIPT_LIFE, Reads, Waiter};
 use crate::settings::check_kind;
 
 /// Asking, listening, asking again and leaving the queue. With fewer requests there is no point in
@@ -88,7 +88,10 @@ impl Acquire {
 
 impl Wait {
     fn new(claim: &Claim, options: &AcquireOptions, channel: Option<String>) -> Self {
+        // A mark stops repeats of a take-over for 60 s. So the last one leaves long before.
+        let longest = (claim.lock.kind.takes_over()).then_some(RECEIPT_LIFE);
         let wait = options.wait.unwrap_or_default();
+        let wait = wait.min(longest.unwrap_or(wait));
         let end = claim.since + wait;
         let tries = options.max_requests / claim.lock.kind.requests_of_a_try();
         let liveness = Nanos::of(schedule::liveness(claim.ttl()));
