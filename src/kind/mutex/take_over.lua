@@ -11,7 +11,7 @@
 -- needs DONE FENCE GONE HOLDER LAST NAME WENT check_record extend hold_of issue_fence run save take
 local mine = HOLDER == ARGV[2]
 if not mine and (WENT or DONE) then
-  -- Its caller may ask on for longer, if no answer arrives.
+  -- Another copy may come, later than the mark would last.
   redis.pcall('PEXPIRE', GONE, 60000)
   return { -1, ARGV[1] }
 end
