@@ -7,9 +7,8 @@ use std::time::Duration;
 use edgelock::web::Lease;
 use futures_util::future::{Either, select};
 use futures_util::stream::{StreamExt, once};
+use shared::call::{Answer, Call, head};
 use worker::{Delay, Error};
-
-use crate::call::{Answer, Call, head};
 
 /// How long it takes a connection that is closed to refuse what was sent there.
 const REFUSAL: Duration = Duration::from_millis(50);

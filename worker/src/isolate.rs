@@ -13,7 +13,6 @@ use shared::gate::{Gate, Most, Place};
 use shared::problem::Problem;
 use shared::section;
 
-use crate::look::{LABEL, Looks};
 use crate::sold_out::SoldOut;
 use crate::turn::Orders;
 
@@ -34,7 +33,6 @@ thread_local! {
     pub static ORDERS: GroupCommit<Orders> =
         GroupCommit::new(Orders).peek(Orders::peek).max_waiting(MOST_WAITING);
     pub static SOLD_OUT: SoldOut = SoldOut::default();
-    pub static LOOKS: Looks = Looks::default();
     static KNOWN: RefCell<Known> = RefCell::default();
     static LABEL_HERE: OnceCell<String> = const { OnceCell::new() };
 
@@ -91,6 +89,9 @@ pub fn of_section(call: &Call, lock: Lock) -> Lock {
         call.replicated(lock.ttl(section::TTL).label(label))
     })
 }
+
+/// How the label of each isolate begins.
+pub const LABEL: &str = "isolate ";
 
 /// What this isolate calls itself as the holder of a lock. It is drawn at random, and no secret.
 /// Without random bytes there is no token and so no lock either.

@@ -14,10 +14,9 @@ mod sales;
 mod sold_out;
 mod turn;
 
-use shared::body::Id;
-use shared::call::{Call, answered, decoded, told};
+use shared::call::{Call, answered, no_id, told};
 use shared::problem::Problem;
-use worker::{Context, Env, Request, Response, Result, RouteContext, Router, event};
+use worker::{Context, Env, Request, Response, Result, Router, event};
 
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
@@ -65,18 +64,8 @@ fn methods(path: &str) -> &'static str {
 
 fn no_route(path: &str) -> Problem {
     if path == "/sales/" {
-        return no_sku();
+        return no_id("sku");
     }
     let told = "there is /, /orders, and /sales/{sku} with /orders, /reservations and /lock";
     Problem::new(404, "no_such_route", told)
-}
-
-/// The sku in the path.
-fn sku(route: &RouteContext<Call>) -> std::result::Result<Id, Problem> {
-    let text = decoded("sku", route.param("sku"))?;
-    Id::parse(&text).ok_or_else(no_sku)
-}
-
-fn no_sku() -> Problem {
-    Problem::invalid("sku", format!("a sku is {}", Id::RULE))
 }

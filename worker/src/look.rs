@@ -12,19 +12,19 @@ use shared::call::{self, Answer, Call};
 use shared::problem::{Problem, millis};
 use worker::RouteContext;
 
-use crate::isolate::{LOOKS, ask};
+use crate::isolate::{LABEL, ask};
 use crate::ledger::Ledger;
-use crate::sku;
 
 /// How long others get what one request found.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// How the label of each isolate begins.
-pub const LABEL: &str = "isolate ";
+thread_local! {
+    static LOOKS: Looks = Looks::default();
+}
 
 /// It comes to its end whether its caller stays or not, since others wait for what it sees.
 pub async fn show(route: RouteContext<Call>) -> Answer {
-    let (sku, call) = (sku(&route)?, route.data);
+    let (sku, call) = (call::id("sku", route.param("sku"))?, route.data);
     let runtime = call.client.runtime();
     let look = match LOOKS.with(|looks| looks.begin(&sku, runtime.now()))? {
         Some(look) => look,
@@ -46,7 +46,7 @@ pub async fn show(route: RouteContext<Call>) -> Answer {
 
 /// What all requests to one isolate saw of the locks of sales.
 #[derive(Default)]
-pub struct Looks(RefCell<BTreeMap<Id, Looked>>);
+struct Looks(RefCell<BTreeMap<Id, Looked>>);
 
 struct Looked {
     asked_at: Instant,
@@ -56,7 +56,7 @@ struct Looked {
 
 /// What is shown of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+struct Look {
     at: Instant,
     held: bool,
     holder: Option<String>,
@@ -70,7 +70,7 @@ impl Looks {
     ///
     /// # Errors
     /// 429 if the first look has no answer yet.
-    pub fn begin(&self, sku: &Id, now: Instant) -> Result<Option<Look>, Problem> {
+    fn begin(&self, sku: &Id, now: Instant) -> Result<Option<Look>, Problem> {
         let mut looks = self.0.borrow_mut();
         if let Some(looked) = looks.get_mut(sku) {
             if now.since(looked.asked_at) < KEPT {
@@ -85,7 +85,7 @@ impl Looks {
         Ok(None)
     }
 
-    pub fn remember(&self, sku: &Id, look: Look) -> Look {
+    fn remember(&self, sku: &Id, look: Look) -> Look {
         if let Some(looked) = self.0.borrow_mut().get_mut(sku) {
             looked.look = Some(look.clone());
         }

@@ -14,11 +14,10 @@ use crate::input::Order;
 use crate::isolate::{self, ORDERS, SOLD_OUT as SOLD_OUT_HERE};
 use crate::ledger::Ledger;
 use crate::placement::{NO_SUCH_SALE, SOLD_OUT, Sold, sold_out};
-use crate::sku;
 use crate::turn::Placed;
 
 pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = sku(&route)?;
+    let sku = call::id("sku", route.param("sku"))?;
     let order: Order = parse(&call::read(&mut request).await?)?;
     let call = route.data.ends_with_its_caller();
     let now = call.client.runtime().now();

@@ -20,7 +20,6 @@ use crate::input::{Reserved, Wanted};
 use crate::isolate::{ask, of_section};
 use crate::ledger::{Ledger, ReservedNow, how_many};
 use crate::placement::{SOLD_OUT, Sale, SaleNow, Sold, no_such_sale};
-use crate::sku;
 
 /// After this time at most somebody who found all reserved may ask again: buyers confirm or give
 /// back before their time is over.
@@ -30,7 +29,7 @@ const COME_AGAIN: Duration = Duration::from_secs(30);
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
 pub async fn reserve(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = sku(&route)?;
+    let sku = call::id("sku", route.param("sku"))?;
     let Wanted { buyer, quantity } = parse(&call::read(&mut request).await?)?;
     let (call, ledger) = (route.data.ends_with_its_caller(), Ledger::of(&sku));
     let _place = ask(&call).await?;
@@ -107,7 +106,7 @@ struct Step {
 
 /// Looks before anything is done, so that a token that was made up leaves nothing in Redis.
 async fn begin(mut request: Request, route: RouteContext<Call>) -> Result<Step, Problem> {
-    let sku = sku(&route)?;
+    let sku = call::id("sku", route.param("sku"))?;
     let Reserved { token } = parse(&call::read(&mut request).await?)?;
     let (call, ledger) = (route.data, Ledger::of(&sku));
     let _place = ask(&call).await?;

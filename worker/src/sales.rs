@@ -13,12 +13,11 @@ use crate::input::Terms;
 use crate::isolate::{OPENINGS, ask, of_section};
 use crate::ledger::Ledger;
 use crate::placement::{Sale, SaleNow, no_such_sale};
-use crate::sku;
 
 const LONGEST_SALE_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
 pub async fn open(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = sku(&route)?;
+    let sku = call::id("sku", route.param("sku"))?;
     call::admit(&request, &route.env, "ADMIN_CREDENTIAL")?;
     let terms: Terms = parse(&call::read(&mut request).await?)?;
     let (call, ledger) = (route.data.ends_with_its_caller(), Ledger::of(&sku));
@@ -31,7 +30,7 @@ pub async fn open(mut request: Request, route: RouteContext<Call>) -> Answer {
 }
 
 pub async fn show(route: RouteContext<Call>) -> Answer {
-    let sku = sku(&route)?;
+    let sku = call::id("sku", route.param("sku"))?;
     let call = route.data.ends_with_its_caller();
     let _place = ask(&call).await?;
     let replies = call.client.read(&Ledger::of(&sku).read_sale()).await.map_err(Problem::of)?;

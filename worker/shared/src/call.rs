@@ -16,6 +16,7 @@ use worker::{
     Context, Env, Method, Request, Response, ResponseBuilder, console_error, console_log,
 };
 
+use crate::body::Id;
 use crate::gate::{Gate, Place};
 use crate::observe::{self, Timing};
 use crate::problem::Problem;
@@ -249,6 +250,19 @@ pub fn decoded(field: &str, part: Option<&String>) -> Result<String, Problem> {
     let text = percent_decode_str(part.map_or("", String::as_str)).decode_utf8();
     let told = || format!("the {field} in the path is not UTF-8");
     text.map(String::from).map_err(|_| Problem::invalid(field, told()))
+}
+
+/// A part of the path that is an id.
+///
+/// # Errors
+/// 422 if it is none.
+pub fn id(field: &str, part: Option<&String>) -> Result<Id, Problem> {
+    Id::parse(&decoded(field, part)?).ok_or_else(|| no_id(field))
+}
+
+#[must_use]
+pub fn no_id(field: &str) -> Problem {
+    Problem::invalid(field, format!("a {field} is {}", Id::RULE))
 }
 
 /// # Errors
