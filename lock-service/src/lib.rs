@@ -9,10 +9,10 @@ use edgelock::{Error, Token};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use shared::body::{Whole, parse};
-use shared::call::{self, Answer, Call, answered, decoded, told};
+use shared::call::{self, Answer, Call, decoded, told, wrong_method};
 use shared::gate::{Gate, Most};
 use shared::problem::{Problem, millis};
-use worker::{Context, Env, Request, Response, Result, RouteContext, Router, event};
+use worker::{Context, Env, Method, Request, Response, Result, event};
 
 /// The prefix of each name, so that no caller reaches any other key.
 const PREFIX: &str = "lock:";
@@ -34,28 +34,26 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
         Ok(call) => call,
         Err(problem) => return told(problem),
     };
-    let response = routes(call.clone()).run(request, env).await?;
-    let allow = if path.matches('/').count() == 2 { "GET, HEAD" } else { "POST" };
-    call.finish(response, &method, allow)
+    let answer = answer(request, &env, call.clone(), &path).await;
+    call.finish(answer, &method)
 }
 
-fn routes<'a>(call: Call) -> Router<'a, Call> {
-    Router::with_data(call)
-        .get_async("/locks/:name", |request, route| answered(inspect(request, route)))
-        .head_async("/locks/:name", |request, route| answered(inspect(request, route)))
-        .post_async("/locks/:name/acquire", |request, route| answered(acquire(request, route)))
-        .post_async("/locks/:name/renew", |request, route| answered(renew(request, route)))
-        .post_async("/locks/:name/release", |request, route| answered(release(request, route)))
-        .or_else_any_method("/*path", |_, _| told(no_such_route()))
-        .or_else_any_method("/", |_, _| told(no_such_route()))
-}
-
-fn no_such_route() -> Problem {
-    Problem::new(
-        404,
-        "no_such_route",
-        "there is /locks/{name} and /locks/{name}/acquire, renew, release",
-    )
+async fn answer(request: Request, env: &Env, call: Call, path: &str) -> Answer {
+    use Method::{Get, Head, Post};
+    let path: Vec<&str> = path.split('/').skip(1).collect();
+    let admitted = |name| admit(&request, env, name);
+    match (request.method(), &*path) {
+        (Get | Head, ["locks", name]) => inspect(call, admitted(name)?).await,
+        (Post, ["locks", name, "acquire"]) => acquire(admitted(name)?, request, call).await,
+        (Post, ["locks", name, "renew"]) => renew(admitted(name)?, request, call).await,
+        (Post, ["locks", name, "release"]) => release(admitted(name)?, request, call).await,
+        (_, ["locks", _]) => Err(wrong_method("GET, HEAD")),
+        (_, ["locks", _, "acquire" | "renew" | "release"]) => Err(wrong_method("POST")),
+        _ => {
+            let told = "there is /locks/{name} and /locks/{name}/acquire, renew, release";
+            Err(Problem::new(404, "no_such_route", told))
+        }
+    }
 }
 
 /// Takes a lock: for how long, and how long to wait for it.
@@ -103,11 +101,10 @@ fn token<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Toke
     token.ok_or_else(|| serde::de::Error::custom("expected the token that acquire gave"))
 }
 
-async fn acquire(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let name = admit(&request, &route)?;
+async fn acquire(name: String, mut request: Request, call: Call) -> Answer {
     let body = call::read(&mut request).await?;
     let Acquire { ttl_ms, wait_ms } = parse(if body.is_empty() { b"{}" } else { &body })?;
-    let call = route.data.ends_with_its_caller();
+    let call = call.ends_with_its_caller();
     call.pass(&TAKERS.with(Gate::clone), vec![name.clone()], Duration::ZERO).await?;
     let lock = lock(&call, &name).ttl(duration(ttl_ms.0)).wait_timeout(duration(wait_ms.0));
     let lease = lock.acquire().await.map_err(|error| match error {
@@ -121,11 +118,10 @@ async fn acquire(mut request: Request, route: RouteContext<Call>) -> Answer {
     delivery::hand_over(call, lease, acquired.to_string())
 }
 
-async fn renew(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let name = admit(&request, &route)?;
+async fn renew(name: String, mut request: Request, call: Call) -> Answer {
     let Renew { token, ttl_ms } = parse(&call::read(&mut request).await?)?;
-    wait_in_line(&route.data, &name).await?;
-    let lock = lock(&route.data, &name);
+    wait_in_line(&call, &name).await?;
+    let lock = lock(&call, &name);
     let lock = match ttl_ms {
         Some(ttl) => lock.ttl(duration(ttl.0)),
         None => lock,
@@ -139,18 +135,16 @@ async fn renew(mut request: Request, route: RouteContext<Call>) -> Answer {
     call::json(200, &told)
 }
 
-async fn release(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let name = admit(&request, &route)?;
+async fn release(name: String, mut request: Request, call: Call) -> Answer {
     let Release { token } = parse(&call::read(&mut request).await?)?;
-    wait_in_line(&route.data, &name).await?;
-    let lease: Lease = lock(&route.data, &name).resume(token).map_err(Problem::of)?;
+    wait_in_line(&call, &name).await?;
+    let lease: Lease = lock(&call, &name).resume(token).map_err(Problem::of)?;
     lease.release().await.map_err(lost)?;
     call::json(200, &json!({"released": true}))
 }
 
-async fn inspect(request: Request, route: RouteContext<Call>) -> Answer {
-    let name = admit(&request, &route)?;
-    let call = route.data.ends_with_its_caller();
+async fn inspect(call: Call, name: String) -> Answer {
+    let call = call.ends_with_its_caller();
     wait_in_line(&call, &name).await?;
     let found = lock(&call, &name).inspect().await.map_err(Problem::of)?;
     let remaining = found.holder.as_ref().and_then(|holder| holder.remaining);
@@ -162,9 +156,9 @@ async fn inspect(request: Request, route: RouteContext<Call>) -> Answer {
 }
 
 /// The lock's name, if the caller may use locks.
-fn admit(request: &Request, route: &RouteContext<Call>) -> std::result::Result<String, Problem> {
-    let name = decoded("name", route.param("name"))?;
-    call::admit(request, &route.env, "LOCKS_CREDENTIAL")?;
+fn admit(request: &Request, env: &Env, name: &str) -> std::result::Result<String, Problem> {
+    let name = decoded("name", name)?;
+    call::admit(request, env, "LOCKS_CREDENTIAL")?;
     Ok(name)
 }
 

@@ -10,8 +10,9 @@ use shared::call::{self, Answer, Call};
 use shared::gate::{Gate, Most, Place};
 use shared::problem::Problem;
 use shared::section::{NO_FENCE, TTL, WAIT, section};
-use worker::{Request, RouteContext};
+use worker::Request;
 
+use crate::day::Day;
 use crate::rules::{Entering, decide, full};
 use crate::tickets::{LotteryNow, Tickets, let_in, names};
 
@@ -36,10 +37,9 @@ struct Entry {
     entrant: Id,
 }
 
-pub async fn enter(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let day = crate::day(&route)?;
+pub async fn enter(mut request: Request, call: Call, day: Day) -> Answer {
     let Entry { entrant } = parse(&call::read(&mut request).await?)?;
-    let call = route.data.ends_with_its_caller();
+    let call = call.ends_with_its_caller();
     let tickets = Tickets::of(day);
     let (name, reads) = (tickets.entrance_lock_name(&entrant), tickets.read_with(&entrant));
     let decide = |replies: &[_], _| {
@@ -96,9 +96,8 @@ async fn is_in(call: &Call, tickets: &Tickets, entrant: &Id, since: u64) -> Resu
     }
 }
 
-pub async fn show(route: RouteContext<Call>) -> Answer {
-    let day = crate::day(&route)?;
-    let call = route.data.ends_with_its_caller();
+pub async fn show(call: Call, day: Day) -> Answer {
+    let call = call.ends_with_its_caller();
     let _place = ask(&call).await?;
     let replies = call.client.read(&Tickets::of(day).read()).await.map_err(Problem::of)?;
     let now = LotteryNow::parse(&replies)?;

@@ -8,11 +8,11 @@ mod entering;
 mod rules;
 mod tickets;
 
-use shared::call::{self, Call, answered, decoded, told};
+use shared::call::{self, Answer, Call, decoded, told, wrong_method};
 use shared::problem::Problem;
 use worker::{
-    Context, Env, Request, Response, Result, RouteContext, Router, ScheduleContext, ScheduledEvent,
-    console_log, event,
+    Context, Env, Method, Request, Response, Result, ScheduleContext, ScheduledEvent, console_log,
+    event,
 };
 
 use crate::day::Day;
@@ -24,29 +24,28 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
         Ok(call) => call,
         Err(problem) => return told(problem),
     };
-    let response = routes(call.clone()).run(request, env).await?;
-    let allow = if path.ends_with("/entrants") { "POST" } else { "GET, HEAD" };
-    call.finish(response, &method, allow)
+    let answer = answer(request, call.clone(), &path).await;
+    call.finish(answer, &method)
 }
 
-fn routes<'a>(call: Call) -> Router<'a, Call> {
-    Router::with_data(call)
-        .get_async("/lottery/:id", |_, route| answered(entering::show(route)))
-        .head_async("/lottery/:id", |_, route| answered(entering::show(route)))
-        .post_async("/lottery/:id/entrants", |request, route| {
-            answered(entering::enter(request, route))
-        })
-        .or_else_any_method("/*path", |_, _| no_route())
-        .or_else_any_method("/", |_, _| no_route())
-}
-
-fn no_route() -> Result<Response> {
-    told(Problem::new(404, "no_such_route", "there is /lottery/{id} and /lottery/{id}/entrants"))
+async fn answer(request: Request, call: Call, path: &str) -> Answer {
+    use Method::{Get, Head, Post};
+    let path: Vec<&str> = path.split('/').skip(1).collect();
+    match (request.method(), &*path) {
+        (Get | Head, ["lottery", id]) => entering::show(call, day(id)?).await,
+        (Post, ["lottery", id, "entrants"]) => entering::enter(request, call, day(id)?).await,
+        (_, ["lottery", _]) => Err(wrong_method("GET, HEAD")),
+        (_, ["lottery", _, "entrants"]) => Err(wrong_method("POST")),
+        _ => {
+            let told = "there is /lottery/{id} and /lottery/{id}/entrants";
+            Err(Problem::new(404, "no_such_route", told))
+        }
+    }
 }
 
 /// The day in the path.
-fn day(route: &RouteContext<Call>) -> std::result::Result<Day, Problem> {
-    let text = decoded("id", route.param("id"))?;
+fn day(id: &str) -> std::result::Result<Day, Problem> {
+    let text = decoded("id", id)?;
     let told = "a lottery's id is its day in UTC, as in 2026-11-21";
     Day::parse(&text).ok_or_else(|| Problem::invalid("id", told))
 }

@@ -10,7 +10,7 @@ use shared::call::{self, Answer, Call};
 use shared::gate::Gate;
 use shared::problem::Problem;
 use shared::section::{NO_FENCE, WAIT, section};
-use worker::{Date, Request, RouteContext};
+use worker::{Date, Request};
 
 use crate::input::{Cart, Order};
 use crate::isolate::{CARTS, SOLD_OUT as SOLD_OUT_HERE, ask, of_section};
@@ -27,9 +27,9 @@ const TTL: Duration = Duration::from_secs(3);
 /// what is sold out. Together they stay below 40, and a handler may have 50.
 const MAX_REQUESTS: u32 = 28;
 
-pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
+pub async fn place(mut request: Request, call: Call) -> Answer {
     let cart: Cart = parse(&call::read(&mut request).await?)?;
-    let call = route.data.ends_with_its_caller();
+    let call = call.ends_with_its_caller();
     let outcome = sell_all(&call, &Line::all(&cart)).await;
     let sold_out = outcome.as_ref().err().filter(|problem| problem.code == SOLD_OUT);
     let sku = sold_out.and_then(|problem| Id::parse(problem.member("sku")?.as_str()?));

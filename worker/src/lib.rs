@@ -14,9 +14,9 @@ mod sales;
 mod sold_out;
 mod turn;
 
-use shared::call::{Call, answered, no_id, told};
+use shared::call::{Answer, Call, id, told, wrong_method};
 use shared::problem::Problem;
-use worker::{Context, Env, Request, Response, Result, Router, event};
+use worker::{Context, Env, Method, Request, Response, Result, event};
 
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
@@ -25,47 +25,45 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
         Ok(call) => call,
         Err(problem) => return told(problem),
     };
-    let response = routes(call.clone()).run(request, env).await?;
-    call.finish(response, &method, methods(&path))
+    let answer = answer(request, &env, call.clone(), &path).await;
+    call.finish(answer, &method)
 }
 
-fn routes<'a>(call: Call) -> Router<'a, Call> {
-    Router::with_data(call)
-        .post_async("/sales/:sku/orders", |request, route| answered(orders::place(request, route)))
-        .post_async("/sales/:sku/reservations", |request, route| {
-            answered(reservations::reserve(request, route))
-        })
-        .post_async("/sales/:sku/reservations/confirm", |request, route| {
-            answered(reservations::confirm(request, route))
-        })
-        .post_async("/sales/:sku/reservations/release", |request, route| {
-            answered(reservations::release(request, route))
-        })
-        .post_async("/orders", |request, route| answered(cart::place(request, route)))
-        .get("/", |_, route| page::show(&route.data).or_else(told))
-        .head("/", |_, route| page::show(&route.data).or_else(told))
-        .put_async("/sales/:sku", |request, route| answered(sales::open(request, route)))
-        .get_async("/sales/:sku", |_, route| answered(sales::show(route)))
-        .head_async("/sales/:sku", |_, route| answered(sales::show(route)))
-        .get_async("/sales/:sku/lock", |_, route| answered(look::show(route)))
-        .head_async("/sales/:sku/lock", |_, route| answered(look::show(route)))
-        .or_else_any_method("/*path", |request, _| told(no_route(&request.path())))
-}
-
-/// Which methods a path that is there has.
-fn methods(path: &str) -> &'static str {
-    match path.strip_prefix("/sales/") {
-        Some(sku) if !sku.contains('/') => "GET, HEAD, PUT",
-        Some(path) if path.contains("/reservations") => "POST",
-        _ if path.ends_with("/orders") => "POST",
-        _ => "GET, HEAD",
+/// A match, since the crate `worker` has a router made anew for each request.
+async fn answer(request: Request, env: &Env, call: Call, path: &str) -> Answer {
+    use Method::{Get, Head, Post, Put};
+    let path: Vec<&str> = path.split('/').skip(1).collect();
+    match (request.method(), &*path) {
+        (Post, ["sales", sku, "orders"]) => orders::place(request, call, id("sku", sku)?).await,
+        (Post, ["sales", sku, "reservations"]) => {
+            reservations::reserve(request, call, id("sku", sku)?).await
+        }
+        (Post, ["sales", sku, "reservations", "confirm"]) => {
+            reservations::confirm(request, call, id("sku", sku)?).await
+        }
+        (Post, ["sales", sku, "reservations", "release"]) => {
+            reservations::release(request, call, id("sku", sku)?).await
+        }
+        (Post, ["orders"]) => cart::place(request, call).await,
+        (Get | Head, [""]) => page::show(&call),
+        (Put, ["sales", sku]) => sales::open(request, env, call, id("sku", sku)?).await,
+        (Get | Head, ["sales", sku]) => sales::show(call, id("sku", sku)?).await,
+        (Get | Head, ["sales", sku, "lock"]) => look::show(call, id("sku", sku)?).await,
+        (_, path) => Err(no_route(path)),
     }
 }
 
-fn no_route(path: &str) -> Problem {
-    if path == "/sales/" {
-        return no_id("sku");
+fn no_route(path: &[&str]) -> Problem {
+    match path {
+        [""] | ["sales", _, "lock"] => wrong_method("GET, HEAD"),
+        ["sales", _] => wrong_method("GET, HEAD, PUT"),
+        ["orders"]
+        | ["sales", _, "orders" | "reservations"]
+        | ["sales", _, "reservations", "confirm" | "release"] => wrong_method("POST"),
+        _ => {
+            let told =
+                "there is /, /orders, and /sales/{sku} with /orders, /reservations and /lock";
+            Problem::new(404, "no_such_route", told)
+        }
     }
-    let told = "there is /, /orders, and /sales/{sku} with /orders, /reservations and /lock";
-    Problem::new(404, "no_such_route", told)
 }

@@ -10,7 +10,6 @@ use serde_json::json;
 use shared::body::Id;
 use shared::call::{self, Answer, Call};
 use shared::problem::{Problem, millis};
-use worker::RouteContext;
 
 use crate::isolate::{LABEL, ask};
 use crate::ledger::Ledger;
@@ -23,8 +22,7 @@ thread_local! {
 }
 
 /// It comes to its end whether its caller stays or not, since others wait for what it sees.
-pub async fn show(route: RouteContext<Call>) -> Answer {
-    let (sku, call) = (call::id("sku", route.param("sku"))?, route.data);
+pub async fn show(call: Call, sku: Id) -> Answer {
     let runtime = call.client.runtime();
     let look = match LOOKS.with(|looks| looks.begin(&sku, runtime.now()))? {
         Some(look) => look,

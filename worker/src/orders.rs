@@ -8,7 +8,7 @@ use shared::body::{Id, parse};
 use shared::call::{self, Answer, Call};
 use shared::problem::Problem;
 use shared::section::WAIT;
-use worker::{Date, Request, RouteContext};
+use worker::{Date, Request};
 
 use crate::input::Order;
 use crate::isolate::{self, ORDERS, SOLD_OUT as SOLD_OUT_HERE};
@@ -16,10 +16,9 @@ use crate::ledger::Ledger;
 use crate::placement::{NO_SUCH_SALE, SOLD_OUT, Sold, sold_out};
 use crate::turn::Placed;
 
-pub async fn place(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = call::id("sku", route.param("sku"))?;
+pub async fn place(mut request: Request, call: Call, sku: Id) -> Answer {
     let order: Order = parse(&call::read(&mut request).await?)?;
-    let call = route.data.ends_with_its_caller();
+    let call = call.ends_with_its_caller();
     let now = call.client.runtime().now();
     let notice = || SOLD_OUT_HERE.with(|known| known.notice(&sku, &call.client));
     if SOLD_OUT_HERE.with(|known| known.refuses(&sku, &order.order_id, now)) {

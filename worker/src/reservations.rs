@@ -14,7 +14,7 @@ use shared::call::{self, Answer, Call};
 use shared::gate::Place;
 use shared::problem::{Problem, millis};
 use shared::section::{WAIT, section};
-use worker::{Request, RouteContext};
+use worker::Request;
 
 use crate::input::{Reserved, Wanted};
 use crate::isolate::{ask, of_section};
@@ -28,10 +28,9 @@ const COME_AGAIN: Duration = Duration::from_secs(30);
 /// How long a buyer has to pay.
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
-pub async fn reserve(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = call::id("sku", route.param("sku"))?;
+pub async fn reserve(mut request: Request, call: Call, sku: Id) -> Answer {
     let Wanted { buyer, quantity } = parse(&call::read(&mut request).await?)?;
-    let (call, ledger) = (route.data.ends_with_its_caller(), Ledger::of(&sku));
+    let (call, ledger) = (call.ends_with_its_caller(), Ledger::of(&sku));
     let _place = ask(&call).await?;
     let bought = ledger.read_bought(&buyer);
     let mut reads = ledger.read_sale();
@@ -58,9 +57,9 @@ pub async fn reserve(mut request: Request, route: RouteContext<Call>) -> Answer 
 }
 
 /// It comes to its end whether its buyer stays or not.
-pub async fn confirm(request: Request, route: RouteContext<Call>) -> Answer {
+pub async fn confirm(request: Request, call: Call, sku: Id) -> Answer {
     let Step { sku, call, ledger, found, sale, units, token, _place } =
-        begin(request, route).await?;
+        begin(request, call, sku).await?;
     let receipt = |sold| receipt(&sku, token.expose(), sold);
     if let Some(sold) = &found.confirmed {
         replicated(&call, &ledger).await?;
@@ -81,8 +80,8 @@ pub async fn confirm(request: Request, route: RouteContext<Call>) -> Answer {
     }
 }
 
-pub async fn release(request: Request, route: RouteContext<Call>) -> Answer {
-    let Step { found, units, token, _place, .. } = begin(request, route).await?;
+pub async fn release(request: Request, call: Call, sku: Id) -> Answer {
+    let Step { found, units, token, _place, .. } = begin(request, call, sku).await?;
     if found.confirmed.is_some() {
         return Err(confirmed());
     }
@@ -105,10 +104,9 @@ struct Step {
 }
 
 /// Looks before anything is done, so that a token that was made up leaves nothing in Redis.
-async fn begin(mut request: Request, route: RouteContext<Call>) -> Result<Step, Problem> {
-    let sku = call::id("sku", route.param("sku"))?;
+async fn begin(mut request: Request, call: Call, sku: Id) -> Result<Step, Problem> {
     let Reserved { token } = parse(&call::read(&mut request).await?)?;
-    let (call, ledger) = (route.data, Ledger::of(&sku));
+    let ledger = Ledger::of(&sku);
     let _place = ask(&call).await?;
     let replies = call.client.read(&ledger.read_reserved(&token)).await.map_err(Problem::of)?;
     let mut found = ReservedNow::parse(&replies)?;

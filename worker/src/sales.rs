@@ -7,7 +7,7 @@ use shared::call::{self, Answer, Call};
 use shared::gate::Gate;
 use shared::problem::Problem;
 use shared::section::{WAIT, section};
-use worker::{Request, RouteContext};
+use worker::{Env, Request};
 
 use crate::input::Terms;
 use crate::isolate::{OPENINGS, ask, of_section};
@@ -16,11 +16,10 @@ use crate::placement::{Sale, SaleNow, no_such_sale};
 
 const LONGEST_SALE_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
-pub async fn open(mut request: Request, route: RouteContext<Call>) -> Answer {
-    let sku = call::id("sku", route.param("sku"))?;
-    call::admit(&request, &route.env, "ADMIN_CREDENTIAL")?;
+pub async fn open(mut request: Request, env: &Env, call: Call, sku: Id) -> Answer {
+    call::admit(&request, env, "ADMIN_CREDENTIAL")?;
     let terms: Terms = parse(&call::read(&mut request).await?)?;
-    let (call, ledger) = (route.data.ends_with_its_caller(), Ledger::of(&sku));
+    let (call, ledger) = (call.ends_with_its_caller(), Ledger::of(&sku));
     let name = ledger.lock_name();
     let wait = call.pass(&OPENINGS.with(Gate::clone), vec![name.clone()], WAIT).await?;
     let lock = of_section(&call, call.client.lock(&name)).wait_timeout(wait);
@@ -29,9 +28,8 @@ pub async fn open(mut request: Request, route: RouteContext<Call>) -> Answer {
     call::json(status, &opened)
 }
 
-pub async fn show(route: RouteContext<Call>) -> Answer {
-    let sku = call::id("sku", route.param("sku"))?;
-    let call = route.data.ends_with_its_caller();
+pub async fn show(call: Call, sku: Id) -> Answer {
+    let call = call.ends_with_its_caller();
     let _place = ask(&call).await?;
     let replies = call.client.read(&Ledger::of(&sku).read_sale()).await.map_err(Problem::of)?;
     let SaleNow { sale, now_ms } = SaleNow::parse(&replies)?;

@@ -113,20 +113,12 @@ impl Call {
         replicated(lock, self.replicas)
     }
 
-    /// The answer as it is sent. `allow` are the methods of its path.
+    /// The answer as it is sent.
     ///
     /// # Errors
     /// Those of the host.
-    pub fn finish(
-        &self,
-        response: Response,
-        method: &Method,
-        allow: &'static str,
-    ) -> worker::Result<Response> {
-        let mut response = match response.status_code() {
-            405 => told(wrong_method(allow))?,
-            _ => response,
-        };
+    pub fn finish(&self, answer: Answer, method: &Method) -> worker::Result<Response> {
+        let mut response = answer.or_else(told)?;
         if let Some(timing) = self.timing.header() {
             response.headers_mut().set("server-timing", &timing)?;
         }
@@ -138,7 +130,9 @@ impl Call {
     }
 }
 
-fn wrong_method(allow: &'static str) -> Problem {
+/// The path has these methods alone.
+#[must_use]
+pub fn wrong_method(allow: &'static str) -> Problem {
     let told = format!("this route knows {allow}");
     Problem::new(405, "method_not_allowed", told).header("allow", allow)
 }
@@ -224,12 +218,10 @@ pub async fn read(request: &mut Request) -> Result<Vec<u8>, Problem> {
     let broken = |_| Problem::new(400, "broken_body", "the body broke off");
     let too_large =
         || Problem::new(413, "body_too_large", format!("a body may have {BODY_LIMIT} bytes"));
-    if request.inner().body().is_none() {
-        return Ok(Vec::new());
-    }
     match request.headers().get("content-length")?.and_then(|length| length.parse::<usize>().ok()) {
         Some(length) if length > BODY_LIMIT => return Err(too_large()),
         Some(_) => return request.bytes().await.map_err(broken),
+        None if request.inner().body().is_none() => return Ok(Vec::new()),
         None => {}
     }
     let (mut parts, mut bytes) = (request.stream().map_err(broken)?, Vec::new());
@@ -246,8 +238,8 @@ pub async fn read(request: &mut Request) -> Result<Vec<u8>, Problem> {
 ///
 /// # Errors
 /// 422 if it is not UTF-8.
-pub fn decoded(field: &str, part: Option<&String>) -> Result<String, Problem> {
-    let text = percent_decode_str(part.map_or("", String::as_str)).decode_utf8();
+pub fn decoded(field: &str, part: &str) -> Result<String, Problem> {
+    let text = percent_decode_str(part).decode_utf8();
     let told = || format!("the {field} in the path is not UTF-8");
     text.map(String::from).map_err(|_| Problem::invalid(field, told()))
 }
@@ -256,13 +248,9 @@ pub fn decoded(field: &str, part: Option<&String>) -> Result<String, Problem> {
 ///
 /// # Errors
 /// 422 if it is none.
-pub fn id(field: &str, part: Option<&String>) -> Result<Id, Problem> {
-    Id::parse(&decoded(field, part)?).ok_or_else(|| no_id(field))
-}
-
-#[must_use]
-pub fn no_id(field: &str) -> Problem {
-    Problem::invalid(field, format!("a {field} is {}", Id::RULE))
+pub fn id(field: &str, part: &str) -> Result<Id, Problem> {
+    let told = || format!("a {field} is {}", Id::RULE);
+    Id::parse(&decoded(field, part)?).ok_or_else(|| Problem::invalid(field, told()))
 }
 
 /// # Errors
@@ -304,14 +292,6 @@ pub fn log(problem: &Problem) {
     if let Some(line) = problem.log() {
         console_error!("{line}");
     }
-}
-
-/// What the router wants of a handler.
-///
-/// # Errors
-/// Those of the host.
-pub async fn answered(answer: impl Future<Output = Answer>) -> worker::Result<Response> {
-    answer.await.or_else(told)
 }
 
 impl From<worker::Error> for Problem {
