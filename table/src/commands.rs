@@ -125,7 +125,8 @@ pub(crate) const ALL: &[Command] = &[
 ];
 
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
-    ALL.iter().find(|command| command.name == name)
+    let found = ALL.binary_search_by_key(&name, |command| command.name);
+    found.ok().map(|at| &ALL[at])
 }
 
 /// The names of all, for those who ask for another.

@@ -1,5 +1,7 @@
 //! What a command replies.
 
+use std::fmt;
+
 /// A reply of Redis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -48,5 +50,21 @@ impl Reply {
                 .map(|text| Self::Bulk(text.clone()))
                 .collect(),
         )
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nil => f.write_str("nil"),
+            Self::Int(number) => write!(f, "{number}"),
+            Self::Bulk(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
+            Self::Status(text) => f.write_str(text),
+            Self::Error(text) => write!(f, "error {text:?}"),
+            Self::Array(replies) => {
+                let replies: Vec<_> = replies.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", replies.join(" "))
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The keys, each with its value and when it ends.
 
 use std::collections::VecDeque;
+use std::hash::Hasher;
 
 use crate::map::Map;
 
@@ -17,6 +18,20 @@ pub enum Value {
     Set(Vec<Vec<u8>>),
     /// A sorted set: members by score, and by their bytes if that is the same.
     Sorted(Vec<(f64, Vec<u8>)>),
+}
+
+impl std::hash::Hash for Value {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        match self {
+            Self::Text(text) => text.hash(hasher),
+            Self::Hash(fields) => fields.hash(hasher),
+            Self::List(list) => list.hash(hasher),
+            Self::Set(members) => members.hash(hasher),
+            Self::Sorted(members) => {
+                (members.iter()).for_each(|(score, member)| (score.to_bits(), member).hash(hasher))
+            }
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -149,6 +164,12 @@ impl Store {
 
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
+    }
+
+    pub(crate) fn value(&self, key: &[u8]) -> Option<&Value> {
+        let (entry, now) = (self.keys.get(key), self.now_ms());
+        let entry = entry.filter(|entry| !entry.is_over(now));
+        entry.map(|entry| &entry.value)
     }
 
     /// The keys that are not over at this time, with when each ends in milliseconds.

@@ -1,5 +1,6 @@
 //! Executes commands and scripts.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::commands;
@@ -24,7 +25,7 @@ pub type Listener = u64;
 /// assert_eq!(found, Reply::Bulk(b"hello".to_vec()));
 /// assert_eq!(table.execute(seconds(6), &[b"GET", b"greeting"]), Reply::Nil);
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Table {
     pub(crate) store: Store,
     started_us: Option<i64>,
@@ -67,11 +68,31 @@ impl Table {
         self.store.all(now_us / 1_000)
     }
 
+    /// What is under this key now.
+    pub fn value(&self, key: &[u8]) -> Option<&Value> {
+        self.store.value(key)
+    }
+
+    /// As if it had been started at this time.
+    pub fn start(&mut self, at_us: i64) {
+        self.started_us = Some(at_us);
+    }
+
     /// From now on, what is published on the channel is among [`Table::take_messages`].
     pub fn listen(&mut self, channel: &[u8]) -> Listener {
         self.next_listener += 1;
-        self.listeners.insert(self.next_listener, channel.to_vec());
+        self.listen_as(self.next_listener, channel);
         self.next_listener
+    }
+
+    /// The same, for a listener whose number the caller has chosen.
+    pub fn listen_as(&mut self, listener: Listener, channel: &[u8]) {
+        self.listeners.insert(listener, channel.to_vec());
+    }
+
+    /// Those that listen.
+    pub fn listeners(&self) -> impl Iterator<Item = Listener> {
+        self.listeners.iter().map(|(listener, _)| *listener)
     }
 
     /// A listener has gone.
@@ -84,12 +105,19 @@ impl Table {
         std::mem::take(&mut self.messages)
     }
 
-    fn set_time(&mut self, now_us: i64) {
+    /// Turns its clock, on or back.
+    pub fn set_time(&mut self, now_us: i64) {
         self.store.now_us = now_us;
         self.started_us.get_or_insert(now_us);
     }
 
-    pub(crate) fn uptime_us(&self) -> i64 {
+    /// What its clock shows, in microseconds.
+    pub fn now_us(&self) -> i64 {
+        self.store.now_us
+    }
+
+    /// For how long it has been up, in microseconds.
+    pub fn uptime_us(&self) -> i64 {
         self.store.now_us - self.started_us.unwrap_or_default()
     }
 
@@ -148,12 +176,9 @@ impl Table {
             .ok_or("ERR Number of keys can't be greater than number of args")?;
         Ok(script.run(digest, self, keys, args))
     }
-}
 
-/// The commands of scripts.
-impl Host for Table {
-    fn command(&mut self, words: &[Text]) -> Reply {
-        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+    /// Executes a command as `redis.pcall` of a script does.
+    pub fn call(&mut self, words: &[&[u8]]) -> Reply {
         let name = String::from_utf8_lossy(words[0]).to_ascii_uppercase();
         match commands::find(&name) {
             None => Reply::Error(format!(
@@ -168,6 +193,25 @@ impl Host for Table {
                 Reply::Error("ERR Wrong number of args calling Redis command from script".into())
             }
         }
+    }
+}
+
+/// The commands of scripts.
+impl Host for Table {
+    fn command(&mut self, words: &[Text]) -> Reply {
+        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        self.call(&words)
+    }
+}
+
+/// All that an answer can depend on.
+impl Hash for Table {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.store.now_us, self.uptime_us()).hash(hasher);
+        (self.scripts.iter()).for_each(|(digest, _)| digest.hash(hasher));
+        self.listeners.iter().for_each(|one| one.hash(hasher));
+        self.keys(self.store.now_us)
+            .for_each(|key| key.hash(hasher));
     }
 }
 

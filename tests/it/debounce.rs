@@ -11,7 +11,7 @@ use edgelock::DebounceOutcome::{Executed, Superseded};
 use edgelock::{
     Bridge, Client, Debounce, DebounceOutcome, EntropyUnavailable, Error, Runtime, Task,
 };
-use testkit::stack::{self, RedisCluster, RedisServer};
+use testkit::stack::{self, RedisServer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -19,7 +19,7 @@ use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pa
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
 use crate::support::watched::watch as watched;
-use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+use crate::support::{Http, Spawn, Stack, Tokio, code, eventually, ms, over, run};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -451,41 +451,6 @@ fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
             assert_eq!(debounce.check(), Err(refused));
         }
         assert!(!noted.was_asked());
-    });
-}
-
-#[test]
-fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
-    run(async {
-        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
-        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let (transport, runtime) = (Http::default(), Tokio::default());
-        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
-        let refused = quorum.debounce("a", ms(5)).run(never).await.unwrap_err();
-        assert_eq!(refused.code(), "invalid_argument");
-        assert!(refused.to_string().contains("one bridge"), "{refused}");
-        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
-        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
-        let done = Done::default();
-        for name in ["a", "b", "c", "d"] {
-            let outcome = shards.debounce(name, ms(5)).run(work(&done)).await;
-            assert_eq!(outcome, Ok(Executed(done.get())));
-        }
-    });
-}
-
-#[test]
-fn the_last_goes_through_whichever_node_of_a_cluster_has_it() {
-    run(async {
-        let cluster = RedisCluster::start();
-        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
-        let bridge = bridge.expect("a bridge");
-        let client = client(bridge.url(), bridge.token());
-        let done = Done::default();
-        for name in ["a", "b", "c"] {
-            let outcome = client.debounce(name, ms(5)).run(work(&done)).await;
-            assert_eq!(outcome, Ok(Executed(done.get())));
-        }
     });
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use edgelock::{Bridge, Client, Command, Error, OnceOutcome, Runtime, Transport};
+use edgelock::{Client, Command, Error, OnceOutcome, Runtime, Transport};
 use testkit::stack::{self, RedisCluster};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -13,7 +13,7 @@ use OnceOutcome::{Executed, NotKept, Replayed};
 use crate::support::faulty::Fault::{Duplicate, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, client, code, eventually, ms, over, run};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -735,28 +735,6 @@ fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
         }
         assert_eq!(once().fingerprint(&"x".repeat(128)).check(), Ok(()));
         assert!(!noted.was_asked());
-    });
-}
-
-#[test]
-fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
-    run(async {
-        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
-        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let (transport, runtime) = (Http::default(), Tokio::default());
-        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
-        let refused = quorum.once("a").run(never::<u32, _>).await.unwrap_err();
-        assert_eq!(refused.code(), "invalid_argument");
-        assert!(refused.to_string().contains("one bridge"), "{refused}");
-        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
-        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
-        let done = Done::default();
-        for key in ["a", "b", "c", "d"] {
-            let first = shards.once(key).run(work(&done)).await.unwrap();
-            let again = shards.once(key).run(never).await.unwrap();
-            assert_eq!(again, Replayed(first.into_value()), "{key}");
-        }
-        assert_eq!(done.get(), 4);
     });
 }
 

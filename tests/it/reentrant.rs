@@ -4,12 +4,9 @@
 //! does, by scripts like its own.
 
 use std::collections::HashMap;
-use std::future::pending;
 
-use edgelock::{Command, Error, Token};
+use edgelock::{Command, Token};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply};
-use crate::support::faulty::Proxy;
 use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
 use crate::waiting::meanwhile;
 
@@ -68,9 +65,6 @@ over! {
         entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
         a_service_with_redisson_sees_the_same_lock,
         a_hold_of_redissons_has_a_fence_above_all_before,
-        it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners,
-        a_lost_reply_or_a_repeat_counts_once,
-        an_entry_that_was_given_up_is_not_counted,
         an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
         an_entry_that_ran_out_does_not_count_though_its_owner_came_again,
         it_can_be_inspected_and_forced,
@@ -244,62 +238,6 @@ fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
         assert_eq!(heard, 1);
         waiter.await.unwrap().unwrap().release().await.unwrap();
         assert_eq!(seen.requests_of_grants(), [4]);
-    });
-}
-
-fn it_is_renewed_while_work_runs_and_no_longer_than_it_is_its_owners(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER);
-        let lock = lock.ttl(ms(3_000));
-        let is_renewal = |code: &&String| *code == "renewed";
-        let mut outlived_its_ttl = false;
-        let stopped = lock
-            .run(async |_| {
-                // One renewal every third of the ttl.
-                eventually(|| seen.events().iter().filter(is_renewal).count() >= 4).await;
-                outlived_its_ttl = stack.count(OWNER) == 1;
-                let _: () = stack.redis("DEL a");
-                pending::<Result<(), Error>>().await
-            })
-            .await;
-        assert!(outlived_its_ttl);
-        assert!(matches!(
-            stopped,
-            Err(Error::Lost { .. } | Error::Expired { .. })
-        ));
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
-}
-
-fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [fault, fault]).await;
-            let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-            let lock = proxy.client.reentrant("a", OWNER);
-            let inner = lock.acquire().await.unwrap();
-            assert_eq!((inner.fence(), stack.count(OWNER)), (outer.fence(), 2));
-            inner.release().await.unwrap();
-            assert_eq!(stack.count(OWNER), 1);
-            outer.release().await.unwrap();
-        }
-    });
-}
-
-fn an_entry_that_was_given_up_is_not_counted(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let given_up = client.reentrant("a", OWNER).try_acquire().await;
-        assert!(given_up.unwrap_err().is_outcome_unknown());
-        eventually(|| stack.count(OWNER) == 1).await;
-        outer.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a"));
     });
 }
 

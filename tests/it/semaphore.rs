@@ -3,12 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use edgelock::{Command, Error, Reply, Token};
+use edgelock::{Command, Error, Token};
 use tokio::task::JoinSet;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestClient, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, TestClient, TestLock, code, eventually, ms, over, run};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -20,16 +18,9 @@ over! {
         a_permit_that_ran_out_goes_to_a_waiter,
         a_waiter_gets_the_permit_that_is_released,
         fair_waiters_are_served_in_order_of_arrival,
-        commands_run_under_a_permit_and_not_behind_it,
-        a_try_that_reads_reads_whether_there_is_a_permit_or_not,
-        a_lost_reply_or_a_repeat_counts_once,
-        an_acquisition_that_was_given_up_holds_no_permit,
-        a_permit_goes_on_in_another_handler_by_its_token,
-        it_is_kept_while_work_runs_and_given_back_behind_it,
         a_client_that_counts_fewer_permits_takes_none_away_and_waits,
         inspection_lists_the_holders_and_says_how_many_permits_are_free,
-        a_forced_release_frees_all_permits,
-        every_key_of_a_semaphore_expires,
+        a_permit_that_ran_out_is_none_that_a_forced_release_frees,
         a_semaphore_and_a_lock_of_one_name_are_told_apart,
         contenders_are_never_more_than_there_are_permits_and_all_get_their_turn,
     }
@@ -226,142 +217,6 @@ fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
     });
 }
 
-fn commands_run_under_a_permit_and_not_behind_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let semaphore = stack.semaphore(2);
-        let (one, _) = semaphore.acquire_and_read(&[]).await.unwrap();
-        let other = semaphore.try_acquire().await.unwrap();
-        assert_eq!(one.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
-        assert_eq!(one.exec(&incr()).await.unwrap(), [Reply::Int(2)]);
-        assert_eq!(other.commit(&incr()).await.unwrap(), [Reply::Int(3)]);
-        assert_eq!(stack.permits(), 1);
-        for call in 0..3 {
-            let lease = semaphore.try_acquire().await.unwrap();
-            let _: () = stack.redis(&format!("ZREM a {}", lease.token().expose()));
-            let result = match call {
-                0 => lease.exec(&incr()).await.map(drop),
-                1 => lease.commit(&incr()).await.map(drop),
-                _ => lease.release().await,
-            };
-            assert_eq!(code(result), "lost");
-        }
-        assert_eq!(stack.redis::<u32>("GET n"), 3);
-        one.release().await.unwrap();
-        // A key of another type stands in the semaphore's place.
-        let lease = semaphore.try_acquire().await.unwrap();
-        let _: () = stack.redis("DEL a");
-        let _: () = stack.redis("RPUSH a x");
-        assert_eq!(code(lease.release().await), "lost");
-    });
-}
-
-fn a_try_that_reads_reads_whether_there_is_a_permit_or_not(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET stock 7");
-        let read = [Command::new("GET").key("stock")];
-        let found = [Reply::Bytes(b"7".to_vec())];
-        let semaphore = stack.semaphore(1);
-        let (lease, replies) = semaphore.try_acquire_and_read(&read).await.unwrap();
-        assert_eq!(replies, found);
-        let (refused, replies) = semaphore.try_acquire_and_read(&read).await.unwrap();
-        assert!(refused.is_none());
-        assert_eq!(replies, found);
-        lease.expect("a permit").release().await.unwrap();
-    });
-}
-
-fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
-            let lock = permitted(&proxy.client, 3);
-            let other = stack.semaphore(3).try_acquire().await.unwrap();
-            let lease = lock.try_acquire().await.unwrap();
-            assert_eq!(stack.permits(), 2);
-            assert_eq!(stack.last_fence("a"), lease.fence());
-            lease.exec(&incr()).await.unwrap();
-            lease.release().await.unwrap();
-            assert_eq!(stack.permits(), 1);
-            other.release().await.unwrap();
-        }
-        assert_eq!(stack.redis::<u32>("GET n"), 2);
-    });
-}
-
-fn an_acquisition_that_was_given_up_holds_no_permit(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let holder = stack.semaphore(2).try_acquire().await.unwrap();
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let given_up = permitted(&client, 2).try_acquire().await;
-        assert!(given_up.unwrap_err().is_outcome_unknown());
-        eventually(|| stack.permits() == 1).await;
-        // A request that arrives late takes no permit either.
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let slow = permitted(&proxy.client, 2);
-        let dropped = tokio::time::timeout(ms(50), slow.try_acquire()).await;
-        assert!(dropped.is_err());
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
-        proxy.deliver().await;
-        assert_eq!(stack.permits(), 1);
-        // Dropping a lease gives the permit back.
-        drop(holder);
-        eventually(|| stack.permits() == 0).await;
-    });
-}
-
-fn a_permit_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let long = stack.semaphore(2).ttl(ms(60_000));
-        let lease = long.try_acquire().await.unwrap();
-        let _other = stack.semaphore(2).try_acquire().await.unwrap();
-        let fence = lease.fence();
-        let resumed = stack.semaphore(2).resume(lease.into_token()).unwrap();
-        let token = resumed.token().clone();
-        let _: () = stack.redis(&format!("ZINCRBY a -50000 {}", token.expose()));
-        let before = stack.until(&token);
-        resumed.renew().await.unwrap();
-        // It is renewed for what it was acquired for, and keeps its own fence, not the last one.
-        assert!(stack.until(&token) > before + 40_000);
-        assert!(resumed.remaining() > ms(50_000));
-        assert_eq!(resumed.fence(), fence);
-        assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(1)]);
-        assert_eq!(stack.permits(), 1);
-    });
-}
-
-fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let semaphore = client.semaphore("a", 2).ttl(ms(2_000));
-        let is_renewal = |code: &&String| *code == "renewed";
-        let work = semaphore.run(async |lease| {
-            eventually(|| seen.events().iter().filter(is_renewal).count() >= 4).await;
-            assert_eq!(stack.permits(), 1);
-            assert!(!lease.remaining().is_zero());
-            Ok::<_, Error>(7)
-        });
-        assert_eq!(work.await, Ok(7));
-        assert_eq!(stack.permits(), 0);
-        let lost: Result<(), Error> = semaphore
-            .run(async |_| {
-                let _: () = stack.redis("DEL a");
-                std::future::pending().await
-            })
-            .await;
-        assert!(matches!(
-            lost,
-            Err(Error::Lost { .. } | Error::Expired { .. })
-        ));
-    });
-}
-
 fn a_client_that_counts_fewer_permits_takes_none_away_and_waits(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
@@ -421,19 +276,10 @@ fn inspection_lists_the_holders_and_says_how_many_permits_are_free(spawn: Spawn)
     });
 }
 
-fn a_forced_release_frees_all_permits(spawn: Spawn) {
+fn a_permit_that_ran_out_is_none_that_a_forced_release_frees(spawn: Spawn) {
     run(async {
         let mut stack = spawn();
         let semaphore = stack.semaphore(2);
-        assert!(!semaphore.force_release().await.unwrap());
-        let one = semaphore.try_acquire().await.unwrap();
-        let other = semaphore.try_acquire().await.unwrap();
-        assert!(semaphore.force_release().await.unwrap());
-        assert_eq!(code(one.renew().await), "lost");
-        assert_eq!(code(other.release().await), "lost");
-        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
-        assert!(!semaphore.force_release().await.unwrap());
-        // Nor does a permit count that ran out, beside one that is released.
         let brief = stack.semaphore(2).ttl(ms(1_000));
         let _ = brief.try_acquire().await.unwrap().into_token();
         let longer = semaphore.try_acquire().await.unwrap();
@@ -445,21 +291,6 @@ fn a_forced_release_frees_all_permits(spawn: Spawn) {
         })
         .await;
         assert!(!semaphore.force_release().await.unwrap());
-    });
-}
-
-fn every_key_of_a_semaphore_expires(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.semaphore(1).try_acquire().await.unwrap();
-        lease.exec(&[]).await.unwrap();
-        let waiting = stack.semaphore(1).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        stack.has_waiters(1).await;
-        let keys = stack.keys_that_all_expire();
-        assert!(keys.len() >= 3, "{keys:?}");
-        waiter.abort();
-        lease.release().await.unwrap();
     });
 }
 
@@ -621,22 +452,6 @@ fn a_waiter_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
             assert_eq!(code(semaphore.try_acquire().await), "held");
             assert_eq!(code(held.release().await), "lost");
             next.release().await.unwrap();
-        }
-    });
-}
-
-#[test]
-fn what_cannot_be_one_is_refused() {
-    run(async {
-        let client = client("http://127.0.0.1:1", "credential");
-        let wrong = [
-            client.semaphore("a", 0),
-            client.semaphore("", 1),
-            client.semaphore("a", 1).signal_list("b"),
-        ];
-        for lock in wrong {
-            assert_eq!(code(lock.check()), "invalid_argument");
-            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
         }
     });
 }

@@ -1,14 +1,14 @@
 //! Throttles: one call passes in each window, and the others are told when to come back.
 
 use edgelock::ThrottleOutcome::{Passed, Throttled};
-use edgelock::{Bridge, Client, Error, Runtime, ThrottleOutcome, Transport};
-use testkit::stack::{self, RedisCluster, RedisServer};
+use edgelock::{Client, Error, Runtime, ThrottleOutcome, Transport};
+use testkit::stack::{self, RedisServer};
 use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Http, Spawn, Stack, Tokio, client, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, client, code, eventually, ms, over, run};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -248,41 +248,6 @@ fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
         let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();
         assert!(nameless.to_string().contains("name is empty"), "{nameless}");
         assert!(!noted.was_asked());
-    });
-}
-
-#[test]
-fn several_bridges_that_vote_refuse_it_and_those_by_name_do_not() {
-    run(async {
-        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
-        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let (transport, runtime) = (Http::default(), Tokio::default());
-        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
-        let refused = pass(&quorum).await.unwrap_err();
-        assert_eq!(refused.code(), "invalid_argument");
-        assert!(refused.to_string().contains("one bridge"), "{refused}");
-        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
-        let shards = Client::sharded(named, transport, Tokio::default()).unwrap();
-        for name in ["a", "b", "c", "d"] {
-            let throttle = shards.throttle(name, ms(WINDOW));
-            assert_eq!(throttle.try_pass().await, Ok(Passed));
-            is_throttled(throttle.try_pass().await);
-        }
-    });
-}
-
-#[test]
-fn one_passes_whichever_node_of_a_cluster_has_it() {
-    run(async {
-        let cluster = RedisCluster::start();
-        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
-        let bridge = bridge.expect("a bridge");
-        let client = client(bridge.url(), bridge.token());
-        for name in ["a", "b", "c"] {
-            let throttle = client.throttle(name, ms(WINDOW));
-            assert_eq!(throttle.try_pass().await, Ok(Passed));
-            is_throttled(throttle.try_pass().await);
-        }
     });
 }
 

@@ -65,7 +65,7 @@ impl Case {
         bent: Bent,
         trace: Trace,
     ) -> Rc<Self> {
-        *redis.db_mut() = super::redis::Db::default();
+        *redis.db_mut() = Db::default();
         Rc::new(Self {
             world: Rc::default(),
             rng: Rng::new(seed),
@@ -201,7 +201,7 @@ impl Case {
                 self.check.lose_data(&self.redis.db(), now, true);
             }
             Upset::FailOver { behind } => {
-                let snapshot = self.redis.db().snapshot();
+                let snapshot = self.redis.db().table.clone();
                 let case = self.clone();
                 self.network
                     .fail_overs

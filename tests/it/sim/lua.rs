@@ -1,4 +1,4 @@
-//! Scripting for the model: the shipped Lua runs in Redis's own Lua, on the model's commands.
+//! Scripting: the shipped Lua runs in Redis's own Lua, on the table's commands.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value, Variadic};
 
-use super::redis::{Db, Reply, arity};
+use super::redis::{Db, Reply};
 use super::script::replaced;
 
 /// Changes a script's text before it runs, for a sabotage, or leaves it as it is.
@@ -87,7 +87,7 @@ impl Redis {
                 self.db_mut().scripts.clear();
                 Reply::Status("OK".into())
             }
-            _ => self.db_mut().execute(words),
+            _ => self.db_mut().call(words),
         }
     }
 
@@ -170,15 +170,7 @@ fn call(lua: &Lua, db: &mut Db, words: &Variadic<Value>) -> mlua::Result<Value> 
         });
     }
     let words: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    let name = String::from_utf8_lossy(words.first().unwrap_or(&&b""[..])).to_ascii_uppercase();
-    let reply = match arity(&name) {
-        None => Reply::Error("ERR Unknown Redis command called from script".into()),
-        Some((least, most)) if words.len() <= least || words.len() - 1 > most => {
-            Reply::Error("ERR Wrong number of args calling Redis command from script".into())
-        }
-        Some(_) => db.execute(&words),
-    };
-    to_lua(lua, &reply)
+    to_lua(lua, &db.call(&words))
 }
 
 fn to_lua(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {

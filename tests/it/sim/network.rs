@@ -53,8 +53,7 @@ impl Network {
     pub(crate) fn restart_bridge(&self, case: &Case, until: Time) {
         self.bridge_away_until.set(until);
         self.lives.set(self.lives.get() + 1);
-        case.redis.db_mut().listeners.clear();
-        case.redis.db_mut().elsewhere.clear();
+        case.redis.db_mut().keep_listeners(|_| false);
         for stream in self.streams.borrow().values() {
             let error = TransportError::Interrupted("the bridge stopped".into());
             stream.inbox.put(Heard::End(Err(error)));
@@ -63,8 +62,7 @@ impl Network {
 
     pub(crate) fn restart_redis(&self, case: &Case, until: Time) {
         self.redis_away_until.set(until);
-        case.redis.db_mut().listeners.clear();
-        case.redis.db_mut().elsewhere.clear();
+        case.redis.db_mut().keep_listeners(|_| false);
         for stream in self.streams.borrow().values() {
             if case.dialect.get().ends_streams() {
                 stream.inbox.put(Heard::End(Ok(200)));
@@ -80,9 +78,8 @@ impl Network {
             .borrow_mut()
             .retain(|_, stream| !stream.inbox.is_closed.get());
         let streams = self.streams.borrow();
-        for listeners in case.redis.db_mut().listeners.values_mut() {
-            listeners.retain(|id| streams.contains_key(id));
-        }
+        let mut db = case.redis.db_mut();
+        db.keep_listeners(|id| streams.contains_key(&id));
     }
 }
 

@@ -274,7 +274,7 @@ pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
             let hold = record.holds.iter().find(|hold| hold.token == "-")?;
             Some((String::from_utf8_lossy(owner).into_owned(), hold.fence))
         }
-        Value::Sorted(_) => None,
+        _ => None,
     }
 }
 

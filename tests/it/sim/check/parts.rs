@@ -21,7 +21,8 @@ impl Check {
         let mut brought_back = self.brought_back.borrow_mut();
         // A name that had run out is there again if nobody touched it since. Another name of the
         // set may be somebody else's by then.
-        if db.now_us < self.last_us.replace(db.now_us) {
+        let now_us = db.table.now_us();
+        if now_us < self.last_us.replace(now_us) {
             let parts = sets.iter().filter(|(token, names)| has_part(token, names));
             brought_back.extend(parts.map(|(token, _)| token.clone()));
         }

@@ -61,7 +61,7 @@ impl Server {
     /// The data at the beginning.
     pub(super) fn fresh(&self, now_us: i64) -> Db {
         let mut db = Db::default();
-        db.now_us = now_us;
+        db.table.set_time(now_us);
         db.scripts.clone_from(&self.known.borrow());
         db
     }

@@ -265,8 +265,8 @@ impl Stage {
     /// The present data of a server.
     pub(super) fn db(&self, server: usize) -> Rc<Db> {
         let mut held = self.held[server].borrow_mut();
-        if held.now_us != self.now_us() {
-            Rc::make_mut(&mut held).now_us = self.now_us();
+        if held.table.now_us() != self.now_us() {
+            Rc::make_mut(&mut held).table.set_time(self.now_us());
         }
         held.clone()
     }
@@ -329,7 +329,7 @@ impl Stage {
         messages.retain(|message| !is_asked(&message.what) && message.piece_of() != Some(stream));
         drop(messages);
         let db = self.held[server].borrow().clone();
-        if db.listeners.values().any(|all| all.contains(&stream)) {
+        if db.table.listeners().any(|other| other == stream) {
             self.put(client, server, what);
         }
     }

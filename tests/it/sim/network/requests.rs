@@ -164,7 +164,7 @@ impl Case {
     /// Has a request executed, and delivers what it published.
     fn serve(self: &Rc<Self>, from: &Rc<Machine>, asked: &Asked) -> Served {
         let words = &asked.words;
-        self.redis.db_mut().now_us = self.now_us();
+        self.redis.db_mut().table.set_time(self.now_us());
         let text = match words[0].as_str() {
             "EVALSHA" => self.redis.text(&words[1]).unwrap_or_default(),
             _ => words[1].clone(),

@@ -31,11 +31,10 @@ impl Case {
                 inbox.put(Heard::End(Ok(status)));
             } else if !inbox.is_closed.get() {
                 let mut db = case.redis.db_mut();
-                let listeners = match case.rng.chance(net.elsewhere) {
-                    true => &mut db.elsewhere,
-                    false => &mut db.listeners,
-                };
-                listeners.entry(channel.clone()).or_default().push(id);
+                match case.rng.chance(net.elsewhere) {
+                    true => drop(db.elsewhere.insert(id, channel.clone())),
+                    false => db.table.listen_as(id, &channel),
+                }
                 drop(db);
                 let begun = case.dialect.get().begun(&channel);
                 let stream = Stream { channel, inbox };
@@ -55,9 +54,7 @@ impl Case {
         let case = self.clone();
         self.carry(net.delay(&self.rng).min(1_000 * MS), move || {
             case.network.streams.borrow_mut().remove(&id);
-            for listeners in case.redis.db_mut().listeners.values_mut() {
-                listeners.retain(|listener| *listener != id);
-            }
+            case.redis.db_mut().keep_listeners(|other| other != id);
         });
     }
 

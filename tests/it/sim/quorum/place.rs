@@ -169,9 +169,9 @@ impl Place {
     pub(super) fn come_back_empty(&self, at: usize) {
         let node = &self.nodes[at];
         let mut db = node.redis.db_mut();
-        db.execute(&[b"FLUSHALL"]);
+        db.call(&[b"FLUSHALL"]);
         db.scripts.clear();
-        db.started_us = self.now_us(node);
+        db.table.start(self.now_us(node));
         self.votes.borrow_mut().forget(at);
     }
 
@@ -192,7 +192,7 @@ impl Place {
     /// Has a request executed by one server.
     pub(super) fn serve(&self, at: usize, words: &[String]) -> Reply {
         let node = &self.nodes[at];
-        node.redis.db_mut().now_us = self.now_us(node);
+        node.redis.db_mut().table.set_time(self.now_us(node));
         let raw: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         let before = node.redis.db().clone();
         let reply = node.redis.execute(&raw);
@@ -226,7 +226,7 @@ impl Place {
     /// How many servers have the lock.
     pub(super) fn votes(&self) -> usize {
         let has = |node: &&Node| {
-            node.redis.db_mut().now_us = self.now_us(node);
+            node.redis.db_mut().table.set_time(self.now_us(node));
             node.redis.db().value(NAME).is_some()
         };
         self.nodes.iter().filter(has).count()

@@ -120,5 +120,5 @@ fn yes(reply: &Reply) -> bool {
 /// the first one may be short.
 fn is_grown(db: &Db, quarantine: &str, more: i64) -> bool {
     let quarantine: i64 = quarantine.parse().unwrap_or(0);
-    db.now_us - db.started_us >= (quarantine + more) * 1_000
+    db.table.uptime_us() >= (quarantine + more) * 1_000
 }

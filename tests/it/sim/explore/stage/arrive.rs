@@ -115,12 +115,7 @@ impl Stage {
                 seat.note((self.world.now(), &piece));
                 self.hear(stream, Heard::Piece(piece));
             }
-            What::HangUp { stream } => self.change(server, |db| {
-                for listeners in db.listeners.values_mut() {
-                    listeners.retain(|listener| *listener != stream);
-                }
-                db.listeners.retain(|_, listeners| !listeners.is_empty());
-            }),
+            What::HangUp { stream } => self.change(server, |db| db.table.hang_up(stream)),
         }
     }
 
@@ -173,9 +168,7 @@ impl Stage {
         drop(streams);
         self.tell(|| format!("{} listens", self.seats[client].name));
         let piece = Dialect::Upstash.begun(&channel);
-        self.change(server, |db| {
-            db.listeners.entry(channel).or_default().push(stream)
-        });
+        self.change(server, |db| db.table.listen_as(stream, &channel));
         self.put(client, server, What::Push { stream, piece });
     }
 
@@ -279,7 +272,7 @@ impl Stage {
             let error = TransportError::Interrupted("the bridge stopped".into());
             self.hear(stream, Heard::End(Err(error)));
         }
-        self.change(server, |db| db.listeners.clear());
+        self.change(server, |db| db.keep_listeners(|_| false));
     }
 
     /// The server has lost all its data, and knows when it was started.
@@ -291,7 +284,7 @@ impl Stage {
             self.world.go_on_to(self.world.now() + MS);
         }
         let (now_us, mut empty) = (self.now_us(), self.servers[server].fresh(self.now_us()));
-        empty.started_us = now_us;
+        empty.table.start(now_us);
         *self.held[server].borrow_mut() = Rc::new(empty);
         if self.servers.len() == 1 {
             let db = self.db(server);
