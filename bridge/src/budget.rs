@@ -9,10 +9,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// most one for each connection.
 pub(crate) const SMALL: usize = 64 * 1024;
 
+/// How much the bridge holds at once, in bytes.
+const MOST: usize = 128 * 1024 * 1024;
+
 /// A bound that all requests and answers share.
 #[derive(Clone)]
 pub(crate) struct Budget {
-    bytes: usize,
     left: Arc<Semaphore>,
 }
 
@@ -31,16 +33,17 @@ struct Carried {
     _share: Share,
 }
 
-impl Budget {
-    pub(crate) fn of(bytes: usize) -> Self {
-        let bytes = bytes.min(Semaphore::MAX_PERMITS);
-        let left = Arc::new(Semaphore::new(bytes));
-        Self { bytes, left }
+impl Default for Budget {
+    fn default() -> Self {
+        let left = Arc::new(Semaphore::new(MOST));
+        Self { left }
     }
+}
 
+impl Budget {
     /// How many bytes count now.
     pub(crate) fn in_use(&self) -> usize {
-        self.bytes.saturating_sub(self.left.available_permits())
+        MOST - self.left.available_permits()
     }
 
     /// A share of no bytes yet.

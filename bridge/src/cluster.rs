@@ -14,18 +14,17 @@ use futures_util::future::join_all;
 use redis::cluster_routing::Slot;
 use redis::{Cmd, Pipeline, Value, cmd};
 
-use self::routing::Step;
+use self::routing::{Routing, Step};
 use crate::command::Command;
+use crate::command::{name, word};
 use crate::dial::Server;
-use crate::hub::Listener;
+use crate::hub::{Listener, NotListening};
 use crate::no_reply::NoReply;
 use crate::node::{Limits, Node};
 use crate::redirect::{Redirect, cross_slot, told};
 use crate::refuse;
-use crate::reply::Failure;
-use crate::script_classifier::{name, word};
-use crate::slot_map::{NodeAddr, SlotMap, places};
-use crate::subscribe::Topic;
+use crate::slot_map::SlotMap;
+use crate::topic::Topic;
 
 pub(crate) struct Cluster {
     slot_map: SlotMap,
@@ -51,11 +50,7 @@ impl Cluster {
                 piece.add_command(waits.clone());
             }
             let answered = self.piece(&Arc::new(piece), slot(first)).await;
-            replies.extend(answered.map_err(|lost| match replies.is_empty() {
-                true => lost,
-                // The commands before it were executed.
-                false => lost.of_a_part(),
-            })?);
+            replies.extend(answered.map_err(|lost| lost.behind(&replies))?);
         }
         Ok(replies)
     }
@@ -66,7 +61,7 @@ impl Cluster {
         commands: &Arc<Pipeline>,
         slot: Option<Slot>,
     ) -> Result<Vec<Value>, NoReply> {
-        let mut way = self.way(slot);
+        let mut way = Routing::by(&self.slot_map, slot);
         let mut asking = Pipeline::new();
         asking.add_command(cmd("ASKING"));
         commands.cmd_iter().for_each(|command| {
@@ -82,11 +77,11 @@ impl Cluster {
                 }),
                 false => node.run(commands).await,
             };
-            let Some(replies) = self.sent(&mut way, sent)? else {
+            let Some(replies) = way.sent(sent)? else {
                 continue;
             };
             let told = replies.first().map_or(Redirect::Answer, told);
-            if let Step::Arrived = self.step(&mut way, slot, told).await? {
+            if let Step::Arrived = way.step(slot, told).await? {
                 return Ok(replies);
             }
         }
@@ -95,12 +90,12 @@ impl Cluster {
     /// Runs all of it at one node, or nothing.
     pub(crate) async fn transact(&self, commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let slot = commands.cmd_iter().find_map(slot);
-        let mut way = self.way(slot);
+        let mut way = Routing::by(&self.slot_map, slot);
         let mut moved = None;
         loop {
             let node = self.slot_map.node(&way.to);
             let sent = node.transact(commands.clone()).await;
-            let Some(replies) = self.sent(&mut way, sent)? else {
+            let Some(replies) = way.sent(sent)? else {
                 continue;
             };
             let told = (replies.iter().map(told))
@@ -119,7 +114,7 @@ impl Cluster {
                 Redirect::Ask(_) => Redirect::Again,
                 told => told,
             };
-            if let Step::Arrived = self.step(&mut way, slot, told).await? {
+            if let Step::Arrived = way.step(slot, told).await? {
                 return Ok(replies);
             }
         }
@@ -127,7 +122,7 @@ impl Cluster {
 
     /// Subscribes at the node that owns the channel's slot: `PUBLISH` in a script counts the
     /// listeners at the script's node. A pattern has no slot, and each node hears all messages.
-    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let slot = match &topic {
             Topic::Channel(channel) => {
                 let slot = Slot::for_key(channel);
@@ -169,26 +164,7 @@ impl Cluster {
     /// Learns which nodes there are. So the loss of one node does not cut the bridge off from the
     /// others.
     pub(crate) async fn keep_watch(&self) {
-        self.look_around(&self.slot_map.owner(None)).await;
-    }
-
-    async fn look_around(&self, from: &NodeAddr) {
-        let mut question = Pipeline::new();
-        question.cmd("CLUSTER").arg("NODES");
-        match self.slot_map.node(from).run(&Arc::new(question)).await {
-            Ok(replies) => self.slot_map.keep(&places(&replies, from)),
-            Err(_) => self.slot_map.mark_down(from),
-        }
-    }
-
-    /// Whether a redirect may be followed. A script can answer with any error, and a node that is
-    /// asked is sent Redis' password first. So the bridge follows only to nodes that others of the
-    /// cluster know.
-    async fn is_ours(&self, place: &NodeAddr, said_by: &NodeAddr) -> bool {
-        if !self.slot_map.knows(place) {
-            self.look_around(said_by).await;
-        }
-        self.slot_map.knows(place)
+        self.slot_map.look_around(&self.slot_map.owner(None)).await;
     }
 
     fn entry(&self) -> Arc<Node> {

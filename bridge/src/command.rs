@@ -1,6 +1,12 @@
 //! A Redis command as plain values.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use redis::{Arg, Cmd, Pipeline};
+
+/// What a word counts for, in bytes, besides its own bytes.
+const WORD: usize = 16;
 
 /// A name and its arguments; at least the name.
 pub(crate) struct Command<'a> {
@@ -33,11 +39,11 @@ impl<'a> Command<'a> {
         self.parts.iter().skip(index).map(|part| &**part)
     }
 
-    pub(crate) fn args_mut_from(
+    pub(crate) fn args_mut(
         &mut self,
-        index: usize,
+        which: Range<usize>,
     ) -> impl Iterator<Item = &mut Cow<'a, [u8]>> {
-        self.parts.iter_mut().skip(index)
+        (self.parts.iter_mut().skip(which.start)).take(which.len())
     }
 
     pub(crate) fn append_to(&self, pipeline: &mut redis::Pipeline) {
@@ -54,4 +60,28 @@ impl<'a> Command<'a> {
 pub(crate) fn as_compared(word: &[u8]) -> Vec<u8> {
     let end = word.iter().position(|byte| *byte == 0);
     word[..end.unwrap_or(word.len())].to_ascii_uppercase()
+}
+
+/// The name of a command on its way to Redis, in capitals.
+pub(crate) fn name(command: &Cmd) -> Vec<u8> {
+    word(command, 0).unwrap_or_default().to_ascii_uppercase()
+}
+
+pub(crate) fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
+    words(command).nth(index)
+}
+
+/// The name and the arguments.
+pub(crate) fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
+    command.args_iter().map(|word| match word {
+        Arg::Simple(word) => word,
+        // Only those arguments that the library itself continues with.
+        _ => &[],
+    })
+}
+
+/// The approximate size of a request, in bytes.
+pub(crate) fn size(commands: &Pipeline) -> usize {
+    let words = commands.cmd_iter().flat_map(words);
+    words.map(|word| word.len() + WORD).sum()
 }

@@ -10,8 +10,7 @@ use hyper::{Method, Request, Response, Uri};
 use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use crate::reply::Body;
-use crate::server::{PUSH, SYNC_TOKEN};
+use crate::answer::{Body, PUSH, SYNC_TOKEN};
 
 /// How long a browser may remember what it was allowed. Some forget it sooner.
 const REMEMBERED: Duration = Duration::from_secs(2 * 60 * 60);

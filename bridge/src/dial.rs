@@ -8,7 +8,7 @@ mod enter;
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::link::{Link, Message, Terms, Unanswered};
@@ -52,7 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 
 impl Server {
     /// The errors name no part of the URL, since it may hold a password.
-    pub(crate) fn at(url: &str, authority: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn at(url: &str) -> Result<Self, String> {
         let info = with_scheme(url).into_connection_info().map_err(|_| {
             "--redis is not a usable URL; write redis://HOST:PORT, \
              redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
@@ -65,7 +64,7 @@ impl Server {
                 port,
                 insecure: false,
                 ..
-            } => Address::Tls(host, port, tls(authority)?),
+            } => Address::Tls(host, port, tls()?),
             _ => {
                 return Err(
                     "--redis: TLS without a check of the certificate is not offered".into(),
@@ -218,29 +217,15 @@ async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn tls(authority: Option<&Path>) -> Result<TlsConnector, String> {
+fn tls() -> Result<TlsConnector, String> {
     let mut trusted = RootCertStore::empty();
-    match authority {
-        Some(path) => {
-            let unusable =
-                |error: &dyn std::fmt::Display| format!("--redis-ca {}: {error}", path.display());
-            for certificate in
-                CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))?
-            {
-                let certificate = certificate.map_err(|error| unusable(&error))?;
-                trusted.add(certificate).map_err(|error| unusable(&error))?;
-            }
-        }
-        None => {
-            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
+    trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if trusted.is_empty() {
-        let place = authority.map_or_else(
-            || "this machine: give --redis-ca, or install ca-certificates".into(),
-            |path| format!("--redis-ca {}: it must be a PEM file", path.display()),
+        return Err(
+            "no certificate to trust Redis by: install ca-certificates, or let SSL_CERT_FILE name \
+             the PEM file of the authority that signed its certificate"
+                .into(),
         );
-        return Err(format!("no certificate to trust Redis by in {place}"));
     }
     let config = ClientConfig::builder()
         .with_root_certificates(trusted)

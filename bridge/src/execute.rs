@@ -5,11 +5,13 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use redis::{Pipeline, ServerError, Value};
 
+use crate::answer::Failure;
 use crate::auth::Access;
 use crate::command::Command;
 use crate::refuse;
-use crate::reply::{self, Encoding, Failure, Json};
+use crate::reply::{Encoding, Json};
 use crate::server::Bridge;
+use crate::server_error;
 
 /// What happens to one command of a request.
 enum Verdict {
@@ -34,10 +36,12 @@ impl Bridge {
         }
         let replies = self.upstream.run(&Arc::new(batch)).await?;
         let is_refused = match replies.first() {
-            Some(Value::ServerError(refused)) => match reply::is_passing(refused, runs_script) {
-                true => return Err(Failure::refused_for_now(&reply::raw(refused))),
-                false => true,
-            },
+            Some(Value::ServerError(refused)) => {
+                match server_error::is_passing(refused, runs_script) {
+                    true => return Err(Failure::refused_for_now(&server_error::raw(refused))),
+                    false => true,
+                }
+            }
             _ => false,
         };
         let mut out = self.json();
@@ -141,12 +145,11 @@ impl Bridge {
     }
 
     /// As at Upstash, a credential that may only read must not make Redis walk through all keys
-    /// either. Nor may it run scripts, unless the operator allows that: Redis does nothing else
-    /// while one runs.
+    /// either. Nor may it run scripts: Redis does nothing else while one runs.
     async fn readable(&self, command: &Command<'_>) -> Result<bool, Failure> {
         let name = command.name();
         Ok(!matches!(name, b"KEYS" | b"SCAN")
-            && (self.settings.read_only_scripts || !refuse::runs_script(name))
+            && !refuse::runs_script(name)
             && self.upstream.reads_only(command).await?)
     }
 }
@@ -158,15 +161,15 @@ fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
         Value::ServerError(refused) => Some(refused),
         _ => None,
     });
-    if reply::is_passing(cause.unwrap_or(aborted), false) {
-        return Failure::refused_for_now(&reply::raw(cause.unwrap_or(aborted)));
+    if server_error::is_passing(cause.unwrap_or(aborted), false) {
+        return Failure::refused_for_now(&server_error::raw(cause.unwrap_or(aborted)));
     }
     Failure::bad_request(match cause {
         Some(cause) => format!(
             "EXECABORT Transaction discarded because of: {}",
-            reply::raw(cause)
+            server_error::raw(cause)
         ),
-        None => reply::raw(aborted),
+        None => server_error::raw(aborted),
     })
 }
 

@@ -20,13 +20,14 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at, sleep};
 
 pub(crate) use self::listener::Listener;
-use self::listener::Subscriber;
+use self::listener::{Request, Subscriber};
 use crate::budget::Budget;
 use crate::dial::of_one;
 use crate::link::{Link, Message, Unanswered};
+use crate::no_reply::NoReply;
 use crate::rarely::Rarely;
 use crate::reused::Reusable;
-use crate::subscribe::Topic;
+use crate::topic::Topic;
 
 /// How often Redis is asked whether it is there. It is less than proxies between the bridge and its
 /// clients wait.
@@ -40,14 +41,14 @@ pub(crate) struct Hub {
 
 /// Why there is no listener.
 pub(crate) enum NotListening {
-    /// Redis refused.
     Refused(ServerError),
-    Lost,
+    NoReply(NoReply),
 }
 
-enum Request {
-    Join(Topic, Subscriber),
-    Leave(Topic, u64),
+impl From<NoReply> for NotListening {
+    fn from(lost: NoReply) -> Self {
+        Self::NoReply(lost)
+    }
 }
 
 /// What the hub knows of a topic.
@@ -125,7 +126,7 @@ impl Hub {
         match joined.await {
             Ok(Ok(())) => Ok(listener),
             Ok(Err(refused)) => Err(NotListening::Refused(refused)),
-            Err(_) => Err(NotListening::Lost),
+            Err(_) => Err(NoReply::Unreachable.into()),
         }
     }
 }

@@ -7,14 +7,11 @@
 mod driver;
 mod message;
 mod reader;
-#[cfg(test)]
-mod tests;
+mod request;
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use redis::{Pipeline, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -25,7 +22,9 @@ use tokio::time::Instant;
 use self::driver::Driver;
 pub(crate) use self::message::Message;
 pub(crate) use self::reader::{TOO_LARGE, cost};
-use crate::bulk;
+use self::request::{Awaited, Request};
+pub(crate) use self::request::{Terms, Unanswered};
+use crate::command;
 use crate::reused::Reusable;
 
 /// At this many bytes of unanswered requests the connection takes no more.
@@ -37,39 +36,6 @@ pub(crate) struct Link {
     requests: UnboundedSender<Request>,
     /// In bytes.
     unanswered: Arc<AtomicUsize>,
-}
-
-/// How to treat the other end.
-pub(crate) struct Terms {
-    /// How long to wait for an answer.
-    pub(crate) timeout: Duration,
-    /// The largest answer that passes, in bytes.
-    pub(crate) largest: usize,
-}
-
-/// Why there is no answer to a request that was sent.
-#[derive(Clone, Copy)]
-pub(crate) enum Unanswered {
-    Late,
-    Broken(io::ErrorKind),
-}
-
-struct Request {
-    commands: Arc<Pipeline>,
-    awaited: Awaited,
-}
-
-/// A request that was sent, or is about to be.
-struct Awaited {
-    replies: usize,
-    came: Vec<Value>,
-    /// What the replies cost so far, with those to earlier pieces of the request.
-    cost: usize,
-    bytes: usize,
-    /// When the request was made, or Redis was last heard of.
-    since: Instant,
-    /// `None` once the answer is too late.
-    answer: Option<oneshot::Sender<Result<Vec<Value>, Unanswered>>>,
 }
 
 impl Link {
@@ -123,7 +89,7 @@ impl Link {
         spent: usize,
     ) -> Result<Vec<Value>, Unanswered> {
         let (answer, answered) = oneshot::channel();
-        let bytes = bulk::size(&commands);
+        let bytes = command::size(&commands);
         self.unanswered.fetch_add(bytes, Ordering::Relaxed);
         let awaited = Awaited {
             replies: commands.len(),
@@ -146,12 +112,5 @@ impl Reusable for Link {
     }
 }
 
-/// For the log.
-impl fmt::Display for Unanswered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Late => f.write_str("timed out"),
-            Self::Broken(kind) => kind.fmt(f),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -13,17 +13,15 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::connection_limits::{ConnectionLimits, Place};
-use crate::idle::{IdleLimits, IdleTracker};
+use crate::connection_limits::{Place, Places};
 use crate::rarely::Rarely;
-use crate::reply::until_complete;
 use crate::server::{Bridge, needs_place};
 
 /// The head of a request, in bytes.
@@ -36,49 +34,33 @@ const BUFFER: usize = 64 * 1024;
 /// be connections by default.
 const BACKLOG: i32 = 4096;
 
-/// How many connections beyond the bound wait for a place: in all, and from one address.
-const CROWD: (usize, usize) = (128, 64);
+/// How long a connection may take until the head of its next request is there. Most proxies close
+/// one that is idle before that.
+const IDLE: Duration = Duration::from_secs(75);
 
-/// How long such a connection may be silent.
+/// How many connections beyond the bound wait for a place.
+const CROWD: usize = 128;
+
+/// How long such a connection may take.
 const CROWD_IDLE: Duration = Duration::from_secs(2);
 
-/// How long a request waits for a place, before it is told that there is none. Where all of an
-/// address take turns, one is free every few milliseconds. It may be the request that gives back
-/// the lock for which all others wait.
+/// How long a request waits for a place, before it is told that there is none. Where all take
+/// turns, one is free every few milliseconds. It may be the request that gives back the lock for
+/// which all others wait.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Descriptors for files, the listener, transactions, and the other connections to Redis.
-const OWN: usize = 64;
+/// Descriptors for files, the listener, and connections to Redis.
+const OWN: usize = 128;
 
-/// Where clients come in.
-pub(crate) struct Door {
-    pub(crate) places: Arc<ConnectionLimits>,
-    pub(crate) limits: IdleLimits,
-}
-
-#[derive(Clone)]
-enum To {
-    BeServed,
-    /// For one of these places, and be turned away if none comes free.
-    Wait(Arc<ConnectionLimits>),
-}
-
-/// Serves clients while `door` has a place for them. The others wait for one, and are turned away
-/// if none comes free. Ends when the bridge stops and all requests are answered.
+/// Serves clients while there are places for them. The others wait for one, and are turned away if
+/// none comes free. Ends when the bridge stops and all requests are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
-    door: Door,
     bridge: Arc<Bridge>,
     mut stopping: watch::Receiver<()>,
 ) {
     let connections = GracefulShutdown::new();
-    let crowd = Door {
-        places: ConnectionLimits::new(CROWD.0, CROWD.1),
-        limits: IdleLimits {
-            idle: CROWD_IDLE,
-            head: CROWD_IDLE,
-        },
-    };
+    let crowd = Places::of(CROWD);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -87,14 +69,13 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 tune(&stream);
-                if let Some(place) = door.places.take(peer.ip()) {
-                    door.admit(stream, place, To::BeServed, &bridge, &connections);
+                if let Some(place) = bridge.places.take() {
+                    admit(stream, place, true, &bridge, &connections);
                     continue;
                 }
                 tell_of_crowd(peer);
-                if let Some(place) = crowd.places.take(peer.ip()) {
-                    let to = To::Wait(Arc::clone(&door.places));
-                    crowd.admit(stream, place, to, &bridge, &connections);
+                if let Some(place) = crowd.take() {
+                    admit(stream, place, false, &bridge, &connections);
                 }
             }
             Err(error) => not_accepted(&error).await,
@@ -104,66 +85,57 @@ pub(crate) async fn serve(
     connections.shutdown().await;
 }
 
-impl Door {
-    fn admit(
-        &self,
-        stream: TcpStream,
-        place: Place,
-        to: To,
-        bridge: &Arc<Bridge>,
-        connections: &GracefulShutdown,
-    ) {
-        let (idle, limits, bridge) = (IdleTracker::new(), self.limits, Arc::clone(bridge));
-        let place = Arc::new(place);
-        let asked = Arc::clone(&place);
-        let stream = TokioIo::new(idle.clone().of(stream));
-        let requests = idle.clone();
-        let is_served = matches!(to, To::BeServed);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (bridge, under_way) = (Arc::clone(&bridge), requests.begun());
-            let (place, to) = (Arc::clone(&asked), to.clone());
-            async move {
-                let address = place.address();
-                let serve = async |request: Request<Incoming>| {
-                    let _place = match &to {
-                        To::Wait(places) if needs_place(request.uri().path()) => {
-                            match places.take_within(SOON, address).await {
-                                None => return bridge.turn_away(request).await,
-                                found => found,
-                            }
-                        }
-                        _ => None,
-                    };
-                    bridge.handle(request, address).await
+/// Serves a connection that has a place among those that are served, or among those that wait.
+fn admit(
+    stream: TcpStream,
+    place: Place,
+    is_served: bool,
+    bridge: &Arc<Bridge>,
+    connections: &GracefulShutdown,
+) {
+    let bridge = Arc::clone(bridge);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let bridge = Arc::clone(&bridge);
+        async move {
+            let serve = async |request: Request<Incoming>| {
+                let _place = match is_served || !needs_place(request.uri().path()) {
+                    true => None,
+                    false => match bridge.places.take_within(SOON).await {
+                        None => return bridge.turn_away(request).await,
+                        found => found,
+                    },
                 };
-                let mut response = bridge.settings.cors.answer(request, serve).await;
-                if place.is_wanted() {
-                    // Those of one address take turns. One that kept its connection would keep
-                    // others out while it says nothing.
-                    let close = HeaderValue::from_static("close");
-                    response.headers_mut().insert(header::CONNECTION, close);
-                }
-                Ok::<_, Infallible>(until_complete(response, under_way))
+                bridge.handle(request).await
+            };
+            let mut response = bridge.settings.cors.answer(request, serve).await;
+            if !is_served || bridge.places.are_wanted() {
+                // They take turns. One that kept its connection would keep others out while it
+                // says nothing.
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
             }
-        });
-        let served = http1::Builder::new()
-            // It would need a timer for each request.
-            .header_read_timeout(None)
-            .max_header_size(HEAD)
-            .max_buf_size(BUFFER)
-            .keep_alive(is_served)
-            .serve_connection(stream, service);
-        let served = connections.watch(served);
-        tokio::spawn(async move {
-            tokio::select! {
-                biased;
-                // Clients may break off at any time.
-                _ = served => {}
-                () = idle.outlasts(limits) => {}
-            }
-            drop(place);
-        });
-    }
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let idle = if is_served { IDLE } else { CROWD_IDLE };
+    let served = within(idle).serve_connection(TokioIo::new(stream), service);
+    let served = connections.watch(served);
+    tokio::spawn(async move {
+        // Clients may break off at any time.
+        let _ = served.await;
+        drop(place);
+    });
+}
+
+/// How a connection is served that has so long until the head of its next request is there.
+fn within(idle: Duration) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(idle)
+        .max_header_size(HEAD)
+        .max_buf_size(BUFFER);
+    builder
 }
 
 /// If the system keeps no more connections for a listener, a client is not refused: it tries again
@@ -172,9 +144,8 @@ pub(crate) fn let_many_come_at_once(listener: &TcpListener) -> io::Result<()> {
     socket2::SockRef::from(listener).listen(BACKLOG)
 }
 
-/// How many clients may be connected, so that `for_redis` descriptors and the bridge's own are
-/// left.
-pub(crate) fn most_connections(asked: usize, for_redis: usize) -> Result<usize, String> {
+/// How many clients may be connected, so that the bridge has descriptors left.
+pub(crate) fn most_connections(asked: usize) -> Result<usize, String> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
@@ -186,10 +157,10 @@ pub(crate) fn most_connections(asked: usize, for_redis: usize) -> Result<usize, 
         return Ok(asked);
     };
     let files = usize::try_from(files).unwrap_or(usize::MAX);
-    let most = files.saturating_sub(for_redis + CROWD.0 + OWN).min(asked);
+    let most = files.saturating_sub(CROWD + OWN).min(asked);
     match most {
         0 => Err(format!(
-            "the system allows {files} open files, which is too few: raise it by `ulimit -n`, or lower --max-waits"
+            "the system allows {files} open files, which is too few: raise it by `ulimit -n`"
         )),
         _ => Ok(most),
     }
@@ -215,7 +186,7 @@ fn tell_of_crowd(peer: SocketAddr) {
     static SAID: Rarely = Rarely::new();
     if let Some(left_out) = SAID.due() {
         let address = peer.ip();
-        tracing::warn!(%address, left_out, "too many connections, in all or from this address");
+        tracing::warn!(%address, left_out, "too many connections");
     }
 }
 
@@ -231,5 +202,38 @@ async fn not_accepted(error: &io::Error) {
     ];
     if !of_client.contains(&error.kind()) {
         sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+    use hyper::Response;
+    use hyper::body::Bytes;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_ends_on_which_no_request_comes_in_time_but_none_that_is_served() {
+        for (sent, times) in [
+            ("", 1),
+            ("GET / HTTP/1.1\r\nHost", 1),
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 3),
+        ] {
+            let (mut client, server) = duplex(1_000);
+            let service = service_fn(async |_| {
+                sleep(2 * IDLE).await;
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            });
+            let served = within(IDLE).serve_connection(TokioIo::new(server), service);
+            let began = Instant::now();
+            client.write_all(sent.as_bytes()).await.expect("sent");
+            let mut said = Vec::new();
+            let (_, read) = tokio::join!(served, client.read_to_end(&mut said));
+            read.expect("it ends");
+            assert_eq!(began.elapsed().as_secs(), times * IDLE.as_secs(), "{sent}");
+        }
     }
 }

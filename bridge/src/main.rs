@@ -3,8 +3,9 @@
 //!
 //! A request goes through [`server`] → [`auth`] → [`request`] (HTTP to commands) → [`execute`]
 //! ([`refuse`], [`script`]) → [`upstream`] (a [`node`] that is Redis, or a [`cluster`] of them) →
-//! [`reply`] (Redis' answer to JSON). Only [`subscribe`] keeps its connection open.
+//! [`reply`] (Redis' answer to JSON) → [`answer`]. Only [`subscribe`] keeps its connection open.
 
+mod answer;
 mod auth;
 mod budget;
 mod bulk;
@@ -15,7 +16,6 @@ mod cors;
 mod dial;
 mod execute;
 mod hub;
-mod idle;
 mod link;
 mod listen;
 mod metrics;
@@ -23,7 +23,6 @@ mod no_reply;
 mod node;
 mod options;
 mod overdue;
-mod pieces;
 mod rarely;
 mod redirect;
 mod refuse;
@@ -33,10 +32,11 @@ mod reused;
 mod script;
 mod script_classifier;
 mod server;
+mod server_error;
 mod slot_map;
 mod spawn;
 mod subscribe;
-mod sync_token;
+mod topic;
 mod upstream;
 
 use std::io::{self, Write as _};
@@ -55,11 +55,12 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::budget::Budget;
 use crate::cluster::Cluster;
+use crate::connection_limits::Places;
+use crate::cors::Cors;
 use crate::dial::Server;
-use crate::metrics::Metrics;
 use crate::node::{Limits, Node};
 use crate::options::{Options, Target};
-use crate::server::Bridge;
+use crate::server::{Bridge, Settings};
 use crate::spawn::PrivateRedis;
 use crate::upstream::Upstream;
 
@@ -107,7 +108,7 @@ async fn run(options: Options) -> Result<(), Error> {
     })?;
     listen::let_many_come_at_once(&listener)?;
     let mut private = match options.target()? {
-        Target::Spawn => Some(PrivateRedis::start(&options.redis_server).await?),
+        Target::Spawn(program) => Some(PrivateRedis::start(&program).await?),
         Target::Url => None,
     };
     let server = match &private {
@@ -115,27 +116,29 @@ async fn run(options: Options) -> Result<(), Error> {
         None => options.server()?,
     }
     .with_largest_reply(options.max_reply);
-    let budget = Budget::of(options.max_in_flight);
+    let budget = Budget::default();
     let limits = Limits {
         timeout: options.timeout(),
-        waits: options.max_waits,
         budget: budget.clone(),
     };
     let upstream = match options.cluster {
         true => Upstream::Cluster(Box::new(Cluster::behind(server, limits)?)),
         false => Upstream::One(Box::new(Node::new(server, limits))),
     };
+    let settings = Settings {
+        cors: Cors::of(&options.allow_origin)?,
+        dangerous_commands: options.dangerous_commands,
+        timeout: options.timeout(),
+        max_reply: options.max_reply,
+    };
+    let places = Places::of(listen::most_connections(options.max_connections)?);
     let (stop, stopping) = watch::channel(());
-    let door = options.door()?;
-    let metrics = (credentials.metrics)
-        .map(|reader| Metrics::new(reader, Arc::clone(&door.places), budget.clone()));
     let bridge = Arc::new(Bridge::new(
-        credentials.clients,
+        credentials,
         upstream,
-        options.settings()?,
+        settings,
         budget,
-        door.places.for_streams(),
-        metrics,
+        places,
         stopping,
     ));
     let mut terminate = signal(SignalKind::terminate())?;
@@ -146,7 +149,7 @@ async fn run(options: Options) -> Result<(), Error> {
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     tokio::spawn(mind_scripts(Arc::clone(&bridge)));
-    let serving = tokio::spawn(listen::serve(listener, door, bridge, stop.subscribe()));
+    let serving = tokio::spawn(listen::serve(listener, bridge, stop.subscribe()));
 
     let outcome = tokio::select! {
         _ = terminate.recv() => Ok(()),

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{Either, Full};
+use futures_util::stream::StreamExt as _;
+use http_body_util::{Either, Full, StreamBody};
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
@@ -16,10 +17,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::answer::{Body, Failure};
 use crate::auth::Credentials;
 use crate::budget::Budget;
-use crate::connection_limits::ConnectionLimits;
-use crate::reply::{Body, Failure, until_complete};
+use crate::connection_limits::Places;
 
 /// The version of the format that the library writes.
 const OPEN_METRICS: HeaderValue =
@@ -28,7 +29,7 @@ const OPEN_METRICS: HeaderValue =
 pub(crate) struct Metrics {
     /// Their reader has a credential that is good for nothing else.
     credentials: Credentials,
-    places: Arc<ConnectionLimits>,
+    places: Arc<Places>,
     budget: Budget,
     registry: Registry,
     requests: Family<Outcome, Counter>,
@@ -54,11 +55,7 @@ struct Asked {
 struct Open(Gauge);
 
 impl Metrics {
-    pub(crate) fn new(
-        credentials: Credentials,
-        places: Arc<ConnectionLimits>,
-        budget: Budget,
-    ) -> Self {
+    pub(crate) fn new(credentials: Credentials, places: Arc<Places>, budget: Budget) -> Self {
         let mut metrics = Self {
             credentials,
             places,
@@ -96,7 +93,7 @@ impl Metrics {
         }
         all.register_with_unit(
             "in_flight",
-            "Large requests and answers that are held, as --max-in-flight counts them",
+            "Large requests and answers that are held, as they are bounded",
             Unit::Bytes,
             self.in_flight.clone(),
         );
@@ -116,10 +113,16 @@ impl Metrics {
         self.durations
             .get_or_create(&Asked { route })
             .observe(took.as_secs_f64());
-        match response.body() {
-            Either::Left(_) => response,
-            Either::Right(_) => until_complete(response, Open::new(&self.streams)),
-        }
+        response.map(|body| {
+            let Either::Right(events) = body else {
+                return body;
+            };
+            let open = Open::new(&self.streams);
+            let events = events.inspect(move |_| {
+                let _ = &open;
+            });
+            Either::Right(StreamBody::new(events.boxed()))
+        })
     }
 
     /// Whether this request may read them.

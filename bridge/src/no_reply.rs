@@ -1,9 +1,5 @@
 //! Commands to which Redis gave no answer.
 
-use hyper::StatusCode;
-
-use crate::reply::Failure;
-
 #[derive(Clone, Copy)]
 pub(crate) enum NoReply {
     /// No connection: nothing was sent.
@@ -23,9 +19,9 @@ pub(crate) enum NoReply {
 }
 
 impl NoReply {
-    /// For a request of which another part was executed.
-    pub(crate) fn of_a_part(self) -> Self {
-        match self.was_sent() {
+    /// For a request whose commands before that had these replies.
+    pub(crate) fn behind<T>(self, replies: &[T]) -> Self {
+        match self.was_sent() || replies.is_empty() {
             true => self,
             false => Self::Broken,
         }
@@ -53,21 +49,5 @@ impl NoReply {
 
     pub(crate) const fn was_sent(self) -> bool {
         matches!(self, Self::Broken | Self::Late)
-    }
-}
-
-impl From<NoReply> for Failure {
-    fn from(lost: NoReply) -> Self {
-        let text = lost.text();
-        match lost {
-            NoReply::NotNow | NoReply::NoTurn | NoReply::TooManyWaits => {
-                Self::refused_for_now(text)
-            }
-            NoReply::Unreachable | NoReply::NotLetIn => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
-            }
-            NoReply::Broken => Self::new(StatusCode::SERVICE_UNAVAILABLE, text),
-            NoReply::Late => Self::new(StatusCode::GATEWAY_TIMEOUT, text),
-        }
     }
 }

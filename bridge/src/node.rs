@@ -19,7 +19,7 @@ mod rights;
 mod turns;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use redis::{Pipeline, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use self::digest::Digests;
+use self::turns::{Turn, Turns};
 use crate::budget::Budget;
 use crate::bulk::Bulk;
 use crate::dial::{NoConnection, Server, of_one};
@@ -35,12 +35,13 @@ use crate::hub::{Hub, Listener, NotListening};
 use crate::link::{self, Link, Unanswered};
 use crate::no_reply::NoReply;
 use crate::overdue::Overdue;
-use crate::pieces::Pieces;
 use crate::rarely::Rarely;
-use crate::reply::{self, Failure};
 use crate::reused::Reused;
 use crate::script_classifier::{self, Load, ScriptClassifier};
-use crate::subscribe::Topic;
+use crate::topic::Topic;
+
+/// How many requests may wait for replicas at once.
+const WAITS: usize = 64;
 
 /// How many transactions run at once. Others wait for their turn.
 const TRANSACTIONS: usize = 16;
@@ -48,6 +49,14 @@ const TRANSACTIONS: usize = 16;
 /// How many large requests, or requests for large answers, are with Redis at once. Others wait for
 /// their turn.
 const LARGE_AT_ONCE: usize = 4;
+
+/// How many commands the first piece of a request has, and any has at most. Redis serves nobody
+/// else while it executes what arrived in one piece. Ten thousand commands of a tenth of a second
+/// each would keep all others waiting for a quarter of an hour, even if their client is long gone.
+const PIECES: [usize; 2] = [8, 32];
+
+/// After a piece that took longer, the next one is a single command.
+const SLOW: Duration = Duration::from_millis(100);
 
 /// If an answer takes this much longer than Redis is away, the request's scripts run apart until
 /// they show that they are quick. Scripts of other requests may have been the cause.
@@ -64,8 +73,6 @@ enum Scripts {
 pub(crate) struct Limits {
     /// How long to wait for an answer.
     pub(crate) timeout: Duration,
-    /// How many requests may wait for replicas at once.
-    pub(crate) waits: usize,
     /// Shared by messages and all requests and answers.
     pub(crate) budget: Budget,
 }
@@ -79,19 +86,15 @@ pub(crate) struct Node {
     health: Reused<Link>,
     messages: Reused<Hub>,
     spares: Mutex<Vec<Link>>,
-    /// For the script that runs apart from other commands.
-    turn: Semaphore,
-    /// For those that may last: the next for the turn, and those that wait to be.
-    lane: Arc<Semaphore>,
-    in_lane: Semaphore,
-    quick_requests: AtomicU64,
-    /// For large requests and answers.
+    /// Of scripts that run apart from other commands.
+    turns: Turns,
     large_turns: Semaphore,
     waits: Semaphore,
     transactions: Semaphore,
     classifier: ScriptClassifier,
-    digests: Mutex<Digests>,
     bulk: Bulk,
+    /// Whether the bridge's user may send scripts by their SHA-1, as far as is known.
+    takes_digests: AtomicBool,
     overdue: Overdue,
     /// The shortest time, in microseconds, in which Redis answered.
     shortest_us: AtomicU64,
@@ -110,17 +113,14 @@ impl Node {
             health: Reused::default(),
             messages: Reused::default(),
             spares: Mutex::default(),
-            turn: Semaphore::new(1),
-            lane: Arc::new(Semaphore::new(1)),
-            in_lane: Semaphore::new(turns::IN_LANE),
-            quick_requests: AtomicU64::default(),
+            turns: Turns::new(),
             large_turns: Semaphore::new(LARGE_AT_ONCE),
-            waits: Semaphore::new(limits.waits),
+            waits: Semaphore::new(WAITS),
             limits,
             transactions: Semaphore::new(TRANSACTIONS),
             classifier: ScriptClassifier::default(),
-            digests: Mutex::default(),
             bulk: Bulk::default(),
+            takes_digests: AtomicBool::new(true),
             overdue: Overdue::default(),
             shortest_us: AtomicU64::new(u64::MAX),
             away: Mutex::default(),
@@ -143,7 +143,7 @@ impl Node {
 
     /// Runs the commands with those of all other clients, or with other large ones.
     async fn together(&self, commands: &Arc<Pipeline>, load: &Load) -> Result<Vec<Value>, NoReply> {
-        self.quick_requests.fetch_add(1, Ordering::Relaxed);
+        self.turns.count_other();
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
                 let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
@@ -153,7 +153,7 @@ impl Node {
         };
         let opened = || {
             // The server, or what it lets the bridge's user do, may be another now.
-            *self.digests() = Digests::NotKnown;
+            self.takes_digests.store(true, Ordering::Relaxed);
             self.dial()
         };
         let shared = connections.get(opened).await?;
@@ -180,18 +180,13 @@ impl Node {
         let replies = self
             .ask(&apart.value, commands, &load, Scripts::AreTimed)
             .await;
-        match &replies {
-            // Nobody pings the nodes of a cluster.
-            Ok(_) => self.learn_of_digests().await,
-            Err(lost) if lost.was_sent() => {
-                self.scripts.forget(&apart);
-            }
-            Err(_) => {}
+        if replies.as_ref().is_err_and(|lost| lost.was_sent()) {
+            self.scripts.forget(&apart);
         }
         replies
     }
 
-    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let opening = || async {
             let opening = self.server.messages(self.limits.timeout);
             let (link, messages) = self.within_dial(opening).await?;
@@ -199,19 +194,15 @@ impl Node {
             Ok(Hub::on(link, messages, self.limits.budget.clone(), largest))
         };
         let hub = self.messages.get(opening).await?;
-        hub.value.listen(topic).await.map_err(|not| match not {
-            NotListening::Lost => {
-                self.messages.forget(&hub);
-                NoReply::Unreachable.into()
+        let listening = hub.value.listen(topic).await;
+        match &listening {
+            Err(NotListening::NoReply(_)) => drop(self.messages.forget(&hub)),
+            Err(NotListening::Refused(refused)) if refused.code() == "NOAUTH" => {
+                return Err(self.unreachable(&NoConnection::NoPassword).into());
             }
-            NotListening::Refused(refused) => match refused.code() {
-                "NOAUTH" => self.unreachable(&NoConnection::NoPassword).into(),
-                _ if reply::is_passing(&refused, false) => {
-                    Failure::refused_for_now(&reply::raw(&refused))
-                }
-                _ => Failure::bad_request(reply::raw(&refused)),
-            },
-        })
+            _ => {}
+        }
+        listening
     }
 
     /// Sends piece by piece, for as long as a request may take. `load` is that of the request.
@@ -224,10 +215,11 @@ impl Node {
     ) -> Result<Vec<Value>, NoReply> {
         let mut sent = Instant::now();
         let ends = sent + self.limits.timeout;
-        let (mut pieces, mut replies, mut spent) = (Pieces::of(commands), Vec::new(), 0_usize);
+        let (mut replies, mut spent, [mut size, most]) = (Vec::new(), 0_usize, PIECES);
         let mut not_judged = load.scripts.iter();
-        while let Some(piece) = pieces.next() {
-            let under_way = self.overdue.under_way(load, sent);
+        while replies.len() < commands.len() {
+            let piece = piece(commands, replies.len(), size);
+            let under_way = (!load.scripts.is_empty()).then(|| self.overdue.under_way());
             let timed = match scripts {
                 Scripts::AreTimed => Arc::new(script_classifier::timed(&piece)),
                 Scripts::AreNot => Arc::clone(&piece),
@@ -240,18 +232,21 @@ impl Node {
                     Err(NoReply::Late)
                 }),
             };
-            under_way.ended(&answered);
-            let answered = answered.map_err(|lost| match replies.is_empty() {
-                true => lost,
-                false => lost.of_a_part(),
-            })?;
-            let before = std::mem::replace(&mut sent, Instant::now());
-            if sent - before > DOUBTFUL + self.distance(sent - before) {
+            if let Some(under_way) = under_way {
+                under_way.ended(&answered);
+            }
+            let answered = answered.map_err(|lost| lost.behind(&replies))?;
+            let took = sent.elapsed();
+            sent += took;
+            if took > DOUBTFUL + self.distance(took) {
                 self.classifier.doubt(&load.scripts);
             }
-            if pieces.are_left() {
-                pieces.answered(sent - before);
-                spent = (answered.iter().map(link::cost)).fold(spent, usize::saturating_add);
+            size = match took > SLOW {
+                true => 1,
+                false => (2 * size).min(most),
+            };
+            if commands.len() > piece.len() {
+                spent = spent.saturating_add(link::cost(&answered));
             }
             replies.extend(match scripts {
                 Scripts::AreTimed => self.classifier.judge(&piece, answered, &mut not_judged),
@@ -270,9 +265,11 @@ impl Node {
 
     /// A connection that fails at this is dropped, and the next request opens a new one.
     pub(crate) async fn ping(&self) -> Result<Vec<Value>, NoReply> {
-        let pong = self.run(&of_one("PING")).await?;
-        self.learn_of_digests().await;
-        Ok(pong)
+        self.run(&of_one("PING")).await
+    }
+
+    async fn turn(&self, load: &Load) -> Result<Turn<'_>, NoReply> {
+        self.turns.take(load.was_quick, self.limits.timeout).await
     }
 
     async fn within_time<'a>(
@@ -285,6 +282,18 @@ impl Node {
             _ => Err(otherwise),
         }
     }
+}
+
+/// So many of the commands, without the first few.
+fn piece(commands: &Arc<Pipeline>, from: usize, size: usize) -> Arc<Pipeline> {
+    if from == 0 && commands.len() <= size {
+        return Arc::clone(commands);
+    }
+    let mut piece = Pipeline::new();
+    for command in commands.cmd_iter().skip(from).take(size) {
+        piece.add_command(command.clone());
+    }
+    Arc::new(piece)
 }
 
 /// In one piece.

@@ -9,14 +9,12 @@ use tokio::time::Instant;
 
 use crate::link::Unanswered;
 use crate::no_reply::NoReply;
-use crate::reply;
-use crate::script_classifier::Load;
+use crate::server_error;
 
 /// How often Redis is asked whether a script keeps it busy.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// An unanswered script is not suspected if Redis had not answered for this long before it was
-/// sent.
+/// A script may arrive for so long after commands that were sent later on another connection.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// Decides whether a script that keeps Redis busy is one of the bridge's.
@@ -42,8 +40,6 @@ struct State {
     /// When the bridge last gave up on a script without an answer. It may still run, or be about
     /// to.
     late_at: Option<Instant>,
-    /// When Redis last answered normally.
-    well_at: Option<Instant>,
     /// The number of the next script when Redis was last found busy, and the time before. Both were
     /// since it was last well.
     next_when_busy: [Option<u64>; 2],
@@ -54,30 +50,20 @@ struct State {
 /// Scripts that were sent to Redis and have no answer.
 pub(crate) struct UnderWay<'a> {
     overdue: &'a Overdue,
-    number: Option<u64>,
-    is_suspect: bool,
+    number: u64,
     is_answered: bool,
 }
 
 impl Overdue {
     /// Call this right before they are sent.
-    pub(crate) fn under_way(&self, load: &Load, now: Instant) -> UnderWay<'_> {
-        if load.scripts.is_empty() {
-            return UnderWay {
-                overdue: self,
-                number: None,
-                is_suspect: false,
-                is_answered: false,
-            };
-        }
+    pub(crate) fn under_way(&self) -> UnderWay<'_> {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number);
         UnderWay {
             overdue: self,
-            number: Some(number),
-            is_suspect: (state.well_at).is_none_or(|at| now.saturating_duration_since(at) < SILENT),
+            number,
             is_answered: false,
         }
     }
@@ -87,7 +73,7 @@ impl Overdue {
     pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
         let mut state = self.state();
         let busy = match answer {
-            Value::ServerError(refused) if refused.code() == "BUSY" => reply::raw(refused),
+            Value::ServerError(refused) if refused.code() == "BUSY" => server_error::raw(refused),
             _ => {
                 state.is_well();
                 return None;
@@ -124,7 +110,7 @@ impl Overdue {
                     && !std::mem::replace(&mut self.state().is_told, true) =>
             {
                 tracing::error!(
-                    reason = reply::raw(refused),
+                    reason = server_error::raw(refused),
                     "a script keeps redis busy, and cannot be ended from here"
                 );
             }
@@ -139,8 +125,6 @@ impl Overdue {
 
 impl State {
     fn is_well(&mut self) {
-        self.well_at = Some(Instant::now());
-        // A script may arrive after commands that were sent later on another connection.
         self.late_at = self.late_at.filter(|at| at.elapsed() < SILENT);
         self.next_when_busy = [None; 2];
         self.is_told = false;
@@ -158,12 +142,10 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     /// Without an answer in time, or while the client waited, the script may still run.
     fn drop(&mut self) {
-        if let Some(number) = self.number {
-            let mut state = self.overdue.state();
-            state.under_way.remove(&number);
-            if self.is_suspect && !self.is_answered {
-                state.late_at = Some(Instant::now());
-            }
+        let mut state = self.overdue.state();
+        state.under_way.remove(&self.number);
+        if !self.is_answered {
+            state.late_at = Some(Instant::now());
         }
     }
 }
@@ -178,14 +160,6 @@ mod tests {
         parse_redis_value(b"-BUSY Redis is busy running a script.\r\n").expect("an error")
     }
 
-    fn sent(overdue: &Overdue) -> UnderWay<'_> {
-        let load = Load {
-            scripts: vec![b"sha".to_vec()],
-            ..Load::default()
-        };
-        overdue.under_way(&load, Instant::now())
-    }
-
     /// Whether the script is to be ended when Redis is found busy.
     fn ends(overdue: &Overdue) -> bool {
         overdue.to_be_ended(&busy()).is_some()
@@ -194,13 +168,13 @@ mod tests {
     #[test]
     fn a_script_is_ended_though_another_kept_redis_busy_right_before_it() {
         let overdue = Overdue::default();
-        let mut before = sent(&overdue);
+        let mut before = overdue.under_way();
         for _ in 0..3 {
             let looks = [(); 3].map(|()| ends(&overdue));
             assert_eq!(looks, [false, false, true]);
             // The next one is sent as soon as this one is answered.
             before.ended(&Ok(Vec::new()));
-            before = sent(&overdue);
+            before = overdue.under_way();
         }
     }
 
@@ -208,9 +182,9 @@ mod tests {
     #[test]
     fn a_script_is_not_ended_since_others_are_answered_right_behind_a_look() {
         let overdue = Overdue::default();
-        let mut before = sent(&overdue);
+        let mut before = overdue.under_way();
         for _ in 0..100 {
-            let sent = sent(&overdue);
+            let sent = overdue.under_way();
             assert!(!ends(&overdue));
             before.ended(&Ok(Vec::new()));
             before = sent;

@@ -15,9 +15,13 @@ use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::answer::Failure;
 use crate::budget::{Full, SMALL, Share};
 use crate::command::Command;
-use crate::reply::Failure;
+use crate::topic::Topic;
+
+/// The largest body, in bytes.
+const LARGEST: usize = 10 * 1024 * 1024;
 
 /// The most arguments of all commands of a request together.
 const ARGUMENTS: usize = 128 * 1024;
@@ -28,10 +32,9 @@ const COPIES: usize = 4;
 
 const TOO_MANY: &str = "ERR too many commands, or arguments, in one request";
 
-/// The whole body, up to `limit` bytes, with its `share` of what the bridge holds.
+/// The whole body, with its `share` of what the bridge holds.
 pub(crate) async fn body(
     mut body: Incoming,
-    limit: usize,
     mut share: Share,
 ) -> Result<(Vec<u8>, Share), Failure> {
     // A size that is only announced must take no more than what does not count.
@@ -44,8 +47,8 @@ pub(crate) async fn body(
         };
         let length = bytes.len() + chunk.len();
         let refused = match share.grow(length.saturating_mul(COPIES)) {
-            _ if length > limit => {
-                let text = format!("ERR max request size exceeded. Limit: {limit} bytes");
+            _ if length > LARGEST => {
+                let text = format!("ERR max request size exceeded. Limit: {LARGEST} bytes");
                 Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
             }
             Err(Full) => Failure::refused_for_now(
@@ -57,7 +60,7 @@ pub(crate) async fn body(
             }
         };
         drop((bytes, share));
-        drain(body, limit).await;
+        drain(body).await;
         return Err(refused);
     }
     Ok((bytes, share))
@@ -65,11 +68,11 @@ pub(crate) async fn body(
 
 /// Reads the rest and throws it away, within bounds. If the bridge closed a connection on which the
 /// client still writes, the system would reset it, and the client would lose the answer.
-pub(crate) async fn drain(mut body: Incoming, limit: usize) {
+pub(crate) async fn drain(mut body: Incoming) {
     let mut dropped = 0;
     while let Some(Ok(frame)) = body.frame().await {
         dropped += frame.data_ref().map_or(0, |chunk| chunk.len());
-        if dropped > limit {
+        if dropped > LARGEST {
             return;
         }
     }
@@ -119,8 +122,17 @@ pub(crate) fn from_path<'a>(
 }
 
 /// The bytes for which a percent-encoded piece of a path or a query stands. `+` is a plus.
-pub(crate) fn decoded(text: &str) -> Cow<'_, [u8]> {
+fn decoded(text: &str) -> Cow<'_, [u8]> {
     percent_decode_str(text).into()
+}
+
+/// The subscription that the path of a request asks for, if any.
+pub(crate) fn topic(path: &str) -> Option<Topic> {
+    let named = |name| decoded(name).into_owned();
+    match path.strip_prefix("/subscribe/") {
+        Some(name) => Some(Topic::Channel(named(name))),
+        None => Some(Topic::Pattern(named(path.strip_prefix("/psubscribe/")?))),
+    }
 }
 
 pub(crate) fn empty_command() -> Failure {

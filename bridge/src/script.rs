@@ -29,31 +29,19 @@ impl Scripts {
     /// that the client does not know.
     pub(crate) fn adapt(&self, command: &mut Command<'_>) -> Option<String> {
         let is = |sub: &[u8]| command.word(1) == sub;
-        match command.name() {
-            b"EVAL" | b"EVAL_RO" => {
-                command
-                    .args_mut_from(1)
-                    .next()
-                    .and_then(|script| self.strip(script));
-                None
-            }
-            b"SCRIPT" if is(b"LOAD") => command
-                .args_mut_from(2)
-                .next()
-                .and_then(|script| self.strip(script)),
-            b"EVALSHA" | b"EVALSHA_RO" => {
-                command
-                    .args_mut_from(1)
-                    .take(1)
-                    .for_each(|sha| self.translate(sha));
-                None
-            }
-            b"SCRIPT" if is(b"EXISTS") => {
-                command.args_mut_from(2).for_each(|sha| self.translate(sha));
-                None
-            }
-            _ => None,
-        }
+        let (texts, shas) = match command.name() {
+            b"EVAL" | b"EVAL_RO" => (1..2, 0..0),
+            b"EVALSHA" | b"EVALSHA_RO" => (0..0, 1..2),
+            b"SCRIPT" if is(b"LOAD") => (2..3, 0..0),
+            b"SCRIPT" if is(b"EXISTS") => (0..0, 2..usize::MAX),
+            _ => return None,
+        };
+        command.args_mut(shas).for_each(|sha| self.translate(sha));
+        let original = command
+            .args_mut(texts)
+            .next()
+            .and_then(|text| self.strip(text));
+        original.filter(|_| command.name() == b"SCRIPT")
     }
 
     /// Returns the SHA-1 of the client's text if the text was changed.
@@ -118,9 +106,9 @@ fn without_flag(script: &[u8]) -> Option<Vec<u8>> {
     found.then(|| [line.as_bytes(), &script[end..]].concat())
 }
 
-fn sha1(text: &[u8]) -> String {
-    Sha1::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// In hexadecimal digits, as Redis names scripts.
+pub(crate) fn sha1(text: &[u8]) -> String {
+    let digits = (Sha1::digest(text).into_iter()).flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
+    digits.collect()
 }

@@ -6,21 +6,22 @@
 
 mod timed;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redis::{Arg, Cmd, Pipeline, Value};
-use sha1::{Digest as _, Sha1};
+use redis::{Cmd, Pipeline, Value};
 use tokio::time::Instant;
 
 pub(crate) use self::timed::timed;
+use crate::command::{name, word};
 use crate::refuse;
+use crate::script::sha1;
 
 /// By Redis' clock. The scripts of a lock take less than a hundredth of it.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// Far more scripts than an application has. At most twice as many are kept.
+/// Far more scripts than an application has.
 const REMEMBERED: usize = 4096;
 
 /// A script that is used within this time is not forgotten, however many others are tried.
@@ -34,15 +35,18 @@ pub(crate) struct ScriptClassifier {
     quick: Mutex<Quick>,
 }
 
-/// The scripts that were quick. Those that were not used for a while are forgotten.
+/// The scripts that were quick.
 #[derive(Default)]
 struct Quick {
-    used: HashSet<Script>,
-    /// Not used since `turned_at`, when `used` was full.
-    before: HashSet<Script>,
-    /// Must show again that they are quick.
-    doubted: HashSet<Script>,
-    turned_at: Option<Instant>,
+    scripts: HashMap<Script, Known>,
+    /// When those that were not used for a while were last forgotten.
+    swept_at: Option<Instant>,
+}
+
+struct Known {
+    used_at: Instant,
+    /// Must show again that it is quick.
+    is_doubted: bool,
 }
 
 /// How the commands of one request affect those of others.
@@ -79,7 +83,11 @@ impl ScriptClassifier {
         if !load.scripts.is_empty() {
             let mut quick = self.quick();
             load.is_quick = load.scripts.iter().all(|script| quick.knows(script));
-            load.was_quick = load.is_quick || load.scripts.iter().all(|script| quick.knew(script));
+            load.was_quick = load.is_quick
+                || load
+                    .scripts
+                    .iter()
+                    .all(|script| quick.scripts.contains_key(script));
         }
         load
     }
@@ -106,14 +114,19 @@ impl ScriptClassifier {
             .filter_map(|(lasted, script)| Some((script, (*lasted)?)))
             .partition(|(_, lasted)| *lasted <= QUICK);
         fast.into_iter().for_each(|(script, _)| quick.learn(script));
-        slow.into_iter()
-            .for_each(|(script, _)| quick.forget(script));
+        for (script, _) in slow {
+            quick.scripts.remove(script);
+        }
     }
 
     /// One of them may be why others waited. Each must show again that it is quick.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
         let mut quick = self.quick();
-        scripts.iter().for_each(|script| quick.doubt(script));
+        for script in scripts {
+            if let Some(known) = quick.scripts.get_mut(script) {
+                known.is_doubted = true;
+            }
+        }
     }
 
     fn quick(&self) -> MutexGuard<'_, Quick> {
@@ -123,52 +136,28 @@ impl ScriptClassifier {
 
 impl Quick {
     fn knows(&mut self, script: &Script) -> bool {
-        if self.used.contains(script) {
-            return true;
-        }
-        let is_known = self.before.take(script);
-        is_known.is_some_and(|script| self.used.insert(script))
-    }
-
-    fn knew(&self, script: &Script) -> bool {
-        [&self.used, &self.before, &self.doubted]
-            .iter()
-            .any(|known| known.contains(script))
-    }
-
-    fn doubt(&mut self, script: &Script) {
-        if self.used.remove(script) || self.before.remove(script) {
-            if self.doubted.len() >= REMEMBERED {
-                self.doubted.clear();
-            }
-            self.doubted.insert(script.clone());
-        }
+        self.scripts.get_mut(script).is_some_and(|known| {
+            known.used_at = Instant::now();
+            !known.is_doubted
+        })
     }
 
     /// Unless there is no place until others have been unused for long enough.
     fn learn(&mut self, script: &Script) {
-        if self.knows(script) {
-            return;
+        let used_at = Instant::now();
+        let is_due = (self.swept_at).is_none_or(|at| used_at - at >= KEPT);
+        if self.scripts.len() >= REMEMBERED && is_due {
+            self.swept_at = Some(used_at);
+            (self.scripts).retain(|_, known| used_at - known.used_at <= KEPT);
         }
-        self.doubted.remove(script);
-        let may_turn = self.turned_at.is_none_or(|at| at.elapsed() >= KEPT);
-        if self.used.len() >= REMEMBERED && may_turn {
-            self.turned_at = Some(Instant::now());
-            self.before = std::mem::take(&mut self.used);
+        if self.scripts.len() < REMEMBERED || self.scripts.contains_key(script) {
+            let is_doubted = false;
+            let known = Known {
+                used_at,
+                is_doubted,
+            };
+            self.scripts.insert(script.clone(), known);
         }
-        if self.used.len() < REMEMBERED && self.len() < 2 * REMEMBERED {
-            self.used.insert(script.clone());
-        }
-    }
-
-    fn forget(&mut self, script: &Script) {
-        self.used.remove(script);
-        self.before.remove(script);
-        self.doubted.remove(script);
-    }
-
-    fn len(&self) -> usize {
-        self.used.len() + self.before.len()
     }
 }
 
@@ -179,33 +168,9 @@ fn script(command: &Cmd) -> Option<Script> {
     }
     let which = word(command, 1).unwrap_or_default();
     Some(match name.as_slice() {
-        b"EVAL" | b"EVAL_RO" => {
-            let digest = Sha1::digest(which);
-            digest
-                .iter()
-                .flat_map(|byte| format!("{byte:02x}").into_bytes())
-                .collect()
-        }
+        b"EVAL" | b"EVAL_RO" => sha1(which).into_bytes(),
         b"EVALSHA" | b"EVALSHA_RO" => which.to_ascii_lowercase(),
         _ => [b"function ", which].concat(),
-    })
-}
-
-/// In capitals.
-pub(crate) fn name(command: &Cmd) -> Vec<u8> {
-    word(command, 0).unwrap_or_default().to_ascii_uppercase()
-}
-
-pub(crate) fn word(command: &Cmd, index: usize) -> Option<&[u8]> {
-    words(command).nth(index)
-}
-
-/// The name and the arguments.
-pub(crate) fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
-    command.args_iter().map(|word| match word {
-        Arg::Simple(word) => word,
-        // Only those arguments that the library itself continues with.
-        _ => &[],
     })
 }
 
@@ -229,7 +194,7 @@ mod tests {
                 classifier.ran(&[other], &[Some(QUICK)]);
             }
             assert!(classifier.quick().knows(&ours), "{round}");
-            assert!(classifier.quick().len() <= 2 * REMEMBERED);
+            assert!(classifier.quick().scripts.len() <= REMEMBERED);
             advance(KEPT).await;
         }
     }

@@ -1,106 +1,106 @@
 //! The HTTP side: which request may ask for what, in which form, and the frame of every answer.
 
 use std::future::poll_fn;
-use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::watch;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::auth::{Access, Credentials};
+use crate::answer::{Body, Failure, PUSH, SYNC_TOKEN, json};
+use crate::auth::{Access, Credentials, Given};
 use crate::budget::{Budget, Full};
-use crate::connection_limits::ConnectionLimits;
+use crate::connection_limits::Places;
 use crate::cors::Cors;
 use crate::metrics::Metrics;
-use crate::reply::{Body, Encoding, Failure, json};
+use crate::reply::Encoding;
 use crate::request;
 use crate::script::Scripts;
-use crate::subscribe::Topic;
-use crate::sync_token::SyncTokens;
 use crate::upstream::Upstream;
 
 pub(crate) struct Bridge {
     pub(crate) upstream: Upstream,
     pub(crate) scripts: Scripts,
     pub(crate) settings: Settings,
-    pub(crate) budget: Budget,
-    pub(crate) streams: Arc<ConnectionLimits>,
+    pub(crate) places: Arc<Places>,
+    pub(crate) streams: Arc<Places>,
     /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
+    budget: Budget,
     credentials: Credentials,
     /// If somebody may read them.
     metrics: Option<Metrics>,
-    sync_tokens: SyncTokens,
+    /// Of the next answer. Clients send the last one back, in order to read what they wrote. One
+    /// Redis always shows that, so the bridge reads nothing from them. But clients rely on every
+    /// answer's token being new.
+    sync_token: AtomicU64,
 }
 
 pub(crate) struct Settings {
     pub(crate) cors: Cors,
-    /// Whether the read-only credential may run scripts.
-    pub(crate) read_only_scripts: bool,
     /// Whether commands are served that throw away others' data.
     pub(crate) dangerous_commands: bool,
     /// Bounds the wait for a body, for Redis and for replicas.
     pub(crate) timeout: Duration,
-    /// In bytes.
-    pub(crate) max_body: usize,
     /// In bytes, as Redis sends it, and as JSON.
     pub(crate) max_reply: usize,
-    /// In a pipeline.
-    pub(crate) max_commands: usize,
-    /// In a transaction.
-    pub(crate) max_transaction: usize,
 }
+
+/// Commands of a pipeline, at most.
+const MOST_COMMANDS: usize = 10_000;
+
+/// Commands of a transaction, at most. Redis serves nobody else between them.
+const MOST_OF_TRANSACTION: usize = 100;
 
 /// How long the bridge reads the body of a request whose connection is beyond the limit. It serves
 /// few such connections, and `/health` and `/metrics` need one.
 const READ_OFF: Duration = Duration::from_millis(100);
 
-// Header names are made once, not for each answer.
-pub(crate) const SYNC_TOKEN: HeaderName = HeaderName::from_static("upstash-sync-token");
-pub(crate) const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge");
-
 impl Bridge {
     pub(crate) fn new(
-        credentials: Credentials,
+        given: Given,
         upstream: Upstream,
         settings: Settings,
         budget: Budget,
-        streams: Arc<ConnectionLimits>,
-        metrics: Option<Metrics>,
+        places: Arc<Places>,
         stopping: watch::Receiver<()>,
     ) -> Self {
-        let scripts = Scripts::default();
+        let metrics =
+            (given.metrics).map(|reader| Metrics::new(reader, Arc::clone(&places), budget.clone()));
+        let started = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         Self {
             upstream,
-            scripts,
+            scripts: Scripts::default(),
             settings,
-            budget,
-            streams,
+            streams: places.for_streams(),
+            places,
             stopping,
-            credentials,
+            budget,
+            credentials: given.clients,
             metrics,
-            sync_tokens: SyncTokens::new(),
+            sync_token: AtomicU64::new(started.as_nanos() as u64),
         }
     }
 
-    pub(crate) async fn handle(&self, request: Request<Incoming>, from: IpAddr) -> Response<Body> {
+    pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
         let started = self.clock();
         let (parts, body) = request.into_parts();
         let mut response = self
-            .answer(&parts, body, from)
+            .answer(&parts, body)
             .await
             .unwrap_or_else(Failure::into_response);
         let status = response.status();
         let headers = response.headers_mut();
-        headers.insert(SYNC_TOKEN, self.sync_tokens.next());
+        let token = self.sync_token.fetch_add(1, Ordering::Relaxed);
+        headers.insert(SYNC_TOKEN, token.into());
         // For clients that subscribe only if a bridge says that it does no harm.
         headers.insert(PUSH, HeaderValue::from_static("push"));
         if status == StatusCode::METHOD_NOT_ALLOWED {
@@ -149,20 +149,9 @@ impl Bridge {
         self.note(&parts, started, response)
     }
 
-    async fn answer(
-        &self,
-        parts: &Parts,
-        body: Incoming,
-        from: IpAddr,
-    ) -> Result<Response<Body>, Failure> {
+    async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {
         let path = parts.uri.path();
         let query = parts.uri.query().unwrap_or_default();
-        let Settings {
-            max_body,
-            max_commands,
-            max_transaction,
-            ..
-        } = self.settings;
         if path == "/health" {
             return Box::pin(self.health()).await;
         }
@@ -181,11 +170,11 @@ impl Bridge {
             Failure::new(StatusCode::REQUEST_TIMEOUT, text)
         };
         let share = self.budget.clone().share();
-        let body = within(self.settings.timeout, request::body(body, max_body, share));
+        let body = within(self.settings.timeout, request::body(body, share));
         let (body, _share) = body.await.map_err(late)??;
 
-        if let Some(topic) = Topic::of(path) {
-            return Box::pin(self.subscription(access, topic, from)).await;
+        if let Some(topic) = request::topic(path) {
+            return Box::pin(self.subscription(access, topic)).await;
         }
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let (status, body) = match path {
@@ -196,14 +185,14 @@ impl Bridge {
             }
             "/pipeline" => (
                 StatusCode::OK,
-                Box::pin(self.pipeline(access, request::commands(&body, max_commands)?, encoding))
+                Box::pin(self.pipeline(access, request::commands(&body, MOST_COMMANDS)?, encoding))
                     .await?,
             ),
             "/multi-exec" => (
                 StatusCode::OK,
                 Box::pin(self.transaction(
                     access,
-                    request::commands(&body, max_transaction)?,
+                    request::commands(&body, MOST_OF_TRANSACTION)?,
                     encoding,
                 ))
                 .await?,
@@ -224,7 +213,7 @@ impl Bridge {
 
     /// Otherwise a client that still writes would find its connection reset instead of an answer.
     async fn read_off(&self, body: Incoming, limit: Duration) {
-        let rest = request::drain(body, self.settings.max_body);
+        let rest = request::drain(body);
         let _ = timeout(limit, rest).await;
     }
 

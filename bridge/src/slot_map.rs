@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use redis::Value;
 use redis::cluster_routing::Slot;
+use redis::{Pipeline, Value};
 
 use crate::dial::Server;
 use crate::node::{Limits, Node};
@@ -133,6 +133,26 @@ impl SlotMap {
         let mut known = self.known();
         known.nodes.retain(|place, _| is_known(place));
         known.owners.retain(|_, place| is_known(place));
+    }
+
+    /// Learns which nodes there are.
+    pub(crate) async fn look_around(&self, from: &NodeAddr) {
+        let mut question = Pipeline::new();
+        question.cmd("CLUSTER").arg("NODES");
+        match self.node(from).run(&Arc::new(question)).await {
+            Ok(replies) => self.keep(&places(&replies, from)),
+            Err(_) => self.mark_down(from),
+        }
+    }
+
+    /// Whether a redirect may be followed. A script can answer with any error, and a node that is
+    /// asked is sent Redis' password first. So the bridge follows only to nodes that others of the
+    /// cluster know.
+    pub(crate) async fn is_ours(&self, place: &NodeAddr, said_by: &NodeAddr) -> bool {
+        if !self.knows(place) {
+            self.look_around(said_by).await;
+        }
+        self.knows(place)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

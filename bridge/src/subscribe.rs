@@ -3,7 +3,6 @@
 //! All share a connection to Redis ([`crate::hub`]).
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 
 use futures_util::{StreamExt as _, stream};
 use http_body_util::{Either, StreamBody};
@@ -12,21 +11,12 @@ use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderValue};
 use tokio::sync::watch;
 
+use crate::answer::{Body, Failure};
 use crate::auth::Access;
 use crate::connection_limits::Place;
 use crate::hub::Listener;
-use crate::link::Message;
-use crate::reply::{Body, Failure};
-use crate::request;
 use crate::server::Bridge;
-
-/// What is subscribed to.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Topic {
-    Channel(Vec<u8>),
-    /// All channels whose names match.
-    Pattern(Vec<u8>),
-}
+use crate::topic::Topic;
 
 struct Subscription {
     listener: Listener,
@@ -34,55 +24,11 @@ struct Subscription {
     _place: Place,
 }
 
-impl Topic {
-    /// The subscription that the path of a request asks for, if any.
-    pub(crate) fn of(path: &str) -> Option<Self> {
-        let named = |name| request::decoded(name).into_owned();
-        match path.strip_prefix("/subscribe/") {
-            Some(name) => Some(Self::Channel(named(name))),
-            None => Some(Self::Pattern(named(path.strip_prefix("/psubscribe/")?))),
-        }
-    }
-
-    pub(crate) fn name(&self) -> &[u8] {
-        match self {
-            Self::Channel(name) | Self::Pattern(name) => name,
-        }
-    }
-
-    const fn command(&self) -> &'static str {
-        match self {
-            Self::Channel(_) => "subscribe",
-            Self::Pattern(_) => "psubscribe",
-        }
-    }
-
-    /// How Redis confirms the subscription.
-    fn begun(&self) -> Vec<u8> {
-        let name = String::from_utf8_lossy(self.name());
-        event(&format!("{},{name},1", self.command()))
-    }
-
-    /// A message as an event; `None` of a message without a payload.
-    pub(crate) fn heard(&self, message: &Message) -> Option<Vec<u8>> {
-        let payload = String::from_utf8_lossy(message.payload.as_ref()?);
-        let name = String::from_utf8_lossy(self.name());
-        Some(match self {
-            Self::Channel(_) => event(&format!("message,{name},{payload}")),
-            Self::Pattern(_) => {
-                let channel = String::from_utf8_lossy(&message.channel);
-                event(&format!("pmessage,{name},{channel},{payload}"))
-            }
-        })
-    }
-}
-
 impl Bridge {
     pub(crate) async fn subscription(
         &self,
         access: Access,
         topic: Topic,
-        from: IpAddr,
     ) -> Result<Response<Body>, Failure> {
         if access == Access::ReadOnly {
             return Err(Failure::bad_request(format!(
@@ -97,7 +43,7 @@ impl Bridge {
                 "ERR the name of a channel, or a pattern, must not be empty, nor hold a comma, CR or LF",
             ));
         }
-        let place = self.streams.take(from).ok_or_else(|| {
+        let place = self.streams.take().ok_or_else(|| {
             // Its connection makes room too.
             Failure::refused_for_now("ERR too many subscriptions; poll, and subscribe later")
                 .and_hang_up()
@@ -133,10 +79,4 @@ impl Subscription {
             _ = self.stopping.changed() => None,
         }
     }
-}
-
-/// A line end within `data` continues it on a new line, as the format requires.
-fn event(data: &str) -> Vec<u8> {
-    let lines = data.replace("\r\n", "\n").replace(['\r', '\n'], "\ndata: ");
-    format!("data: {lines}\n\n").into_bytes()
 }

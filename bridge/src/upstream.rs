@@ -6,11 +6,10 @@ use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
 use crate::command::Command;
-use crate::hub::Listener;
+use crate::hub::{Listener, NotListening};
 use crate::no_reply::NoReply;
 use crate::node::Node;
-use crate::reply::Failure;
-use crate::subscribe::Topic;
+use crate::topic::Topic;
 
 pub(crate) enum Upstream {
     One(Box<Node>),
@@ -35,7 +34,7 @@ impl Upstream {
         }
     }
 
-    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         match self {
             Self::One(node) => node.listen(topic).await,
             Self::Cluster(cluster) => cluster.listen(topic).await,

@@ -6,10 +6,9 @@ use redis::Value;
 use redis::cluster_routing::Slot;
 use tokio::time::{Instant, sleep};
 
-use super::Cluster;
 use crate::no_reply::NoReply;
 use crate::redirect::Redirect;
-use crate::slot_map::NodeAddr;
+use crate::slot_map::{NodeAddr, SlotMap};
 
 /// How often one command is redirected. If it takes more, the cluster's nodes disagree, and the
 /// last reply is passed on.
@@ -20,8 +19,9 @@ const HOPS: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Where a command is to go next, and what was learned on the way.
-pub(super) struct Routing {
+/// Where a command is to go next, and what was learned on the self.
+pub(super) struct Routing<'m> {
+    map: &'m SlotMap,
     pub(super) to: NodeAddr,
     /// The slot is moving to that node, which lets in only redirected commands.
     pub(super) asking: bool,
@@ -36,10 +36,11 @@ pub(super) enum Step {
     Onward,
 }
 
-impl Cluster {
-    pub(super) fn way(&self, slot: Option<Slot>) -> Routing {
-        Routing {
-            to: self.slot_map.owner(slot),
+impl<'m> Routing<'m> {
+    pub(super) fn by(map: &'m SlotMap, slot: Option<Slot>) -> Self {
+        Self {
+            map,
+            to: map.owner(slot),
             asking: false,
             hops: 0,
             patient_until: Instant::now() + PATIENCE,
@@ -49,8 +50,7 @@ impl Cluster {
 
     /// The replies, or `None` to ask another node: nothing was sent.
     pub(super) fn sent(
-        &self,
-        way: &mut Routing,
+        &mut self,
         sent: Result<Vec<Value>, NoReply>,
     ) -> Result<Option<Vec<Value>>, NoReply> {
         let lost = match sent {
@@ -58,63 +58,62 @@ impl Cluster {
             Err(lost) => lost,
         };
         if !matches!(lost, NoReply::NoTurn | NoReply::TooManyWaits) {
-            self.slot_map.mark_down(&way.to);
+            self.map.mark_down(&self.to);
         }
         let NoReply::Unreachable = lost else {
             return Err(lost);
         };
-        way.unreachable.push(way.to.clone());
-        way.to = self.slot_map.another(&way.unreachable).ok_or(lost)?;
-        way.asking = false;
+        self.unreachable.push(self.to.clone());
+        self.to = self.map.another(&self.unreachable).ok_or(lost)?;
+        self.asking = false;
         Ok(None)
     }
 
     /// Follows what the node said.
     pub(super) async fn step(
-        &self,
-        way: &mut Routing,
+        &mut self,
         slot: Option<Slot>,
         told: Redirect,
     ) -> Result<Step, NoReply> {
         if matches!(told, Redirect::Moved(..) | Redirect::Ask(_)) {
-            way.hops += 1;
-            if way.hops > HOPS {
+            self.hops += 1;
+            if self.hops > HOPS {
                 return Ok(Step::Arrived);
             }
         }
         match told {
             Redirect::Answer => {
-                if let Some(slot) = slot.filter(|_| !way.asking) {
-                    self.slot_map.learn(slot, way.to.clone());
+                if let Some(slot) = slot.filter(|_| !self.asking) {
+                    self.map.learn(slot, self.to.clone());
                 }
                 return Ok(Step::Arrived);
             }
             Redirect::Moved(slot, to) => {
-                let to = to.beside(&way.to);
-                if !self.is_ours(&to, &way.to).await {
+                let to = to.beside(&self.to);
+                if !self.map.is_ours(&to, &self.to).await {
                     return Ok(Step::Arrived);
                 }
-                if way.unreachable.contains(&to) {
+                if self.unreachable.contains(&to) {
                     return Err(NoReply::Unreachable);
                 }
-                self.slot_map.learn(slot, to.clone());
-                way.to = to;
-                way.asking = false;
+                self.map.learn(slot, to.clone());
+                self.to = to;
+                self.asking = false;
             }
             Redirect::Ask(to) => {
-                let to = to.beside(&way.to);
-                if !self.is_ours(&to, &way.to).await {
+                let to = to.beside(&self.to);
+                if !self.map.is_ours(&to, &self.to).await {
                     return Ok(Step::Arrived);
                 }
-                way.to = to;
-                way.asking = true;
+                self.to = to;
+                self.asking = true;
             }
-            Redirect::Again if Instant::now() < way.patient_until => {
+            Redirect::Again if Instant::now() < self.patient_until => {
                 sleep(PAUSE).await;
                 // A try of its own: while the slot moves, each is redirected.
-                way.hops = 0;
-                way.to = self.slot_map.owner(slot);
-                way.asking = false;
+                self.hops = 0;
+                self.to = self.map.owner(slot);
+                self.asking = false;
             }
             Redirect::Again => return Ok(Step::Arrived),
         }
@@ -132,32 +131,25 @@ mod tests {
     /// A slot that moves for long is reported often. In the end it is where the command was sent.
     #[tokio::test(start_paused = true)]
     async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
-        let server = Server::at("redis://127.0.0.1:7000", None).unwrap();
+        let server = Server::at("redis://127.0.0.1:7000").unwrap();
         let limits = Limits {
             timeout: Duration::from_secs(1),
-            waits: 1,
-            budget: Budget::of(1),
+            budget: Budget::default(),
         };
-        let cluster = Cluster::behind(server, limits).unwrap();
+        let map = SlotMap::from(server, limits).unwrap();
         let here = NodeAddr::parse("127.0.0.1:7000").unwrap();
-        cluster.slot_map.node(&here);
+        map.node(&here);
         let slot = Slot::for_key(b"a");
-        let mut way = cluster.way(Some(slot));
+        let mut way = Routing::by(&map, Some(slot));
         let moved = || Redirect::Moved(slot, here.clone());
         for told in (0..15).map(|_| Redirect::Again).chain([moved()]) {
-            let step = cluster.step(&mut way, Some(slot), told).await;
+            let step = way.step(Some(slot), told).await;
             assert!(matches!(step, Ok(Step::Onward)));
         }
         // The bridge does not ask for ever if nodes disagree.
         for _ in 1..HOPS {
-            assert!(matches!(
-                cluster.step(&mut way, None, moved()).await,
-                Ok(Step::Onward)
-            ));
+            assert!(matches!(way.step(None, moved()).await, Ok(Step::Onward)));
         }
-        assert!(matches!(
-            cluster.step(&mut way, None, moved()).await,
-            Ok(Step::Arrived)
-        ));
+        assert!(matches!(way.step(None, moved()).await, Ok(Step::Arrived)));
     }
 }

@@ -6,7 +6,7 @@ use redis::{Pipeline, ServerError, Value};
 
 use super::{NoConnection, Server};
 use crate::link::{Link, Unanswered};
-use crate::reply;
+use crate::server_error;
 
 impl Server {
     /// Sends user and database. A server that hangs still accepts connections. Only an answer to
@@ -26,7 +26,7 @@ impl Server {
         ping.cmd("PING");
         match refused(link, ping).await? {
             // If it is full, Redis says so and closes.
-            Some(refused) if refused.code() == "NOAUTH" || reply::is_full(&refused) => {
+            Some(refused) if refused.code() == "NOAUTH" || server_error::is_full(&refused) => {
                 Err(NoConnection::said(&refused))
             }
             _ => Ok(()),
@@ -46,7 +46,7 @@ impl Server {
         }
         match said {
             None => Ok(()),
-            Some(refused) if reply::is_full(&refused) => Err(NoConnection::said(&refused)),
+            Some(refused) if server_error::is_full(&refused) => Err(NoConnection::said(&refused)),
             Some(_) => Err(NoConnection::WrongPassword),
         }
     }
@@ -56,8 +56,10 @@ impl NoConnection {
     fn said(refused: &ServerError) -> Self {
         match refused.code() {
             "NOAUTH" => Self::NoPassword,
-            _ if reply::is_passing(refused, false) => Self::NotNow(reply::raw(refused)),
-            _ => Self::Other(reply::raw(refused)),
+            _ if server_error::is_passing(refused, false) => {
+                Self::NotNow(server_error::raw(refused))
+            }
+            _ => Self::Other(server_error::raw(refused)),
         }
     }
 }

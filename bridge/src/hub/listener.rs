@@ -8,8 +8,7 @@ use redis::ServerError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use super::Request;
-use crate::subscribe::Topic;
+use crate::topic::Topic;
 
 /// How much a listener may have unread, in bytes, when another message comes.
 const BACKLOG: usize = 256 * 1024;
@@ -24,6 +23,12 @@ pub(crate) struct Listener {
     pub(super) messages: UnboundedReceiver<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
     pub(super) requests: UnboundedSender<Request>,
+}
+
+/// What a listener asks of the hub.
+pub(super) enum Request {
+    Join(Topic, Subscriber),
+    Leave(Topic, u64),
 }
 
 /// The hub's end of a listener.

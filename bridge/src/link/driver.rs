@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::message::Message;
 use super::reader::{Malformed, Reader};
-use super::{Awaited, Request, Terms, Unanswered};
+use super::request::{Awaited, Request, Terms, Unanswered};
 
 /// How much is read at once, and how much room is kept for writing, in bytes.
 const CHUNK: usize = 16 * 1024;

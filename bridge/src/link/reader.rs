@@ -259,12 +259,17 @@ impl Refused {
     }
 }
 
-/// The cost of a reply that passed, or that did not.
-pub(crate) fn cost(reply: &Value) -> usize {
+/// The cost of replies that passed, or that did not.
+pub(crate) fn cost(replies: &[Value]) -> usize {
+    let costs = replies.iter().map(cost_of_one);
+    costs.fold(0, usize::saturating_add)
+}
+
+fn cost_of_one(reply: &Value) -> usize {
     let content = match reply {
         Value::BulkString(bytes) => bytes.len(),
         Value::SimpleString(text) => text.len(),
-        Value::Array(items) => items.iter().map(cost).fold(0, usize::saturating_add),
+        Value::Array(items) => cost(items),
         // Then no further reply to the same request passes.
         Value::ServerError(refused) if refused.code() == "TOOLARGE" => usize::MAX,
         Value::ServerError(refused) => refused.details().map_or(0, str::len),

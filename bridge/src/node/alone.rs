@@ -6,10 +6,11 @@ use std::sync::Arc;
 use redis::{Pipeline, Value};
 
 use super::{Node, Scripts, send};
+use crate::command::name;
 use crate::dial::of_one;
 use crate::no_reply::NoReply;
 use crate::refuse;
-use crate::script_classifier::{Load, name};
+use crate::script_classifier::Load;
 
 impl Node {
     /// On a connection of its own; but scripts that take long take turns with all others.
@@ -38,10 +39,7 @@ impl Node {
                     Err(lost) => Err(lost),
                 },
             };
-            replies.extend(answered.map_err(|lost| match replies.is_empty() {
-                true => lost,
-                false => lost.of_a_part(),
-            })?);
+            replies.extend(answered.map_err(|lost| lost.behind(&replies))?);
         }
         self.keep(connection);
         Ok(replies)

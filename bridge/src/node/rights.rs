@@ -7,7 +7,7 @@ use redis::{Pipeline, Value};
 use super::Node;
 use crate::command::Command;
 use crate::no_reply::NoReply;
-use crate::reply;
+use crate::server_error;
 
 impl Node {
     /// Whether Redis flags the command as one that only reads. Some commands only have others
@@ -29,7 +29,7 @@ impl Node {
         let replies = self.run(&Arc::new(question)).await?;
         let descriptions = match &replies[..] {
             [Value::Array(descriptions)] => descriptions,
-            [Value::ServerError(refused)] if reply::is_passing(refused, false) => {
+            [Value::ServerError(refused)] if server_error::is_passing(refused, false) => {
                 return Err(NoReply::NotNow);
             }
             _ => return Ok(false),

@@ -3,55 +3,76 @@
 //! One runs at a time. Before it comes the lane, for those that nobody has seen be quick: whoever
 //! has many of them waits there, and is ahead of nobody else for longer than one of them takes.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::{Mutex, MutexGuard, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::Node;
 use crate::no_reply::NoReply;
-use crate::script_classifier::Load;
 
 /// How many may wait in the lane. More would not have their turn in time.
-pub(super) const IN_LANE: usize = 64;
+const IN_LANE: usize = 64;
 
 /// The next one must have its turn within its time.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
+pub(super) struct Turns {
+    turn: Mutex<()>,
+    /// When the next of the lane may have its turn.
+    lane: Mutex<Instant>,
+    in_lane: Semaphore,
+    /// How many requests there have been besides.
+    others: AtomicU64,
+}
+
 /// A turn, until it is dropped.
 pub(super) struct Turn<'a> {
-    node: &'a Node,
-    _turn: SemaphorePermit<'a>,
-    lane: Option<OwnedSemaphorePermit>,
+    turns: &'a Turns,
+    _turn: MutexGuard<'a, ()>,
+    lane: Option<MutexGuard<'a, Instant>>,
     began: Instant,
-    /// How many other requests there had been when it began.
     others: u64,
 }
 
-impl Node {
-    pub(super) async fn turn(&self, load: &Load) -> Result<Turn<'_>, NoReply> {
-        let lane = match load.was_quick {
-            true => None,
-            false => Some(self.lane().await?),
-        };
-        Ok(Turn {
-            _turn: self.within_time(&self.turn, NoReply::NoTurn).await?,
-            lane,
-            began: Instant::now(),
-            others: self.quick_requests.load(Ordering::Relaxed),
-            node: self,
-        })
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self {
+            turn: Mutex::default(),
+            lane: Mutex::new(Instant::now()),
+            in_lane: Semaphore::new(IN_LANE),
+            others: AtomicU64::default(),
+        }
     }
 
-    async fn lane(&self) -> Result<OwnedSemaphorePermit, NoReply> {
+    /// A request that waits for no turn.
+    pub(super) fn count_other(&self) {
+        self.others.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The next turn, if that is within `limit`.
+    pub(super) async fn take(&self, was_quick: bool, limit: Duration) -> Result<Turn<'_>, NoReply> {
+        let turn = async {
+            let lane = match was_quick {
+                true => None,
+                false => Some(self.lane().await?),
+            };
+            Ok(Turn {
+                _turn: self.turn.lock().await,
+                lane,
+                began: Instant::now(),
+                others: self.others.load(Ordering::Relaxed),
+                turns: self,
+            })
+        };
+        timeout(limit, turn).await.unwrap_or(Err(NoReply::NoTurn))
+    }
+
+    async fn lane(&self) -> Result<MutexGuard<'_, Instant>, NoReply> {
         let _place = (self.in_lane.try_acquire()).map_err(|_| NoReply::NoTurn)?;
-        let lane = Arc::clone(&self.lane).acquire_owned();
-        match timeout(self.limits.timeout, lane).await {
-            Ok(Ok(lane)) => Ok(lane),
-            _ => Err(NoReply::NoTurn),
-        }
+        let next = self.lane.lock().await;
+        sleep_until(*next).await;
+        Ok(next)
     }
 }
 
@@ -59,13 +80,9 @@ impl Drop for Turn<'_> {
     /// If others asked meanwhile, they have three times as long as it took, before the next one of
     /// the lane.
     fn drop(&mut self) {
-        let are_others = self.node.quick_requests.load(Ordering::Relaxed) != self.others;
-        if let Some(lane) = self.lane.take().filter(|_| are_others) {
-            let theirs = (3 * self.began.elapsed()).min(LONGEST_REST);
-            tokio::spawn(async move {
-                sleep(theirs).await;
-                drop(lane);
-            });
+        let are_others = self.turns.others.load(Ordering::Relaxed) != self.others;
+        if let Some(next) = self.lane.as_mut().filter(|_| are_others) {
+            **next = Instant::now() + (3 * self.began.elapsed()).min(LONGEST_REST);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
-use super::name;
+use crate::command::name;
 use crate::refuse;
 
 /// The commands, with the time before and after each script. The time of the whole request says

@@ -1,5 +1,4 @@
 //! A bridge before a Redis Cluster.
-
 use testkit::stack::RedisCluster;
 
 use crate::support::{Bridge, answer, command, until};

@@ -1,8 +1,9 @@
 //! What `/health` says, which anybody may ask.
 
 use reqwest::Method;
+use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, Redis, answer, until};
+use crate::support::{Bridge, answer, connect, until};
 
 async fn health(bridge: &Bridge) -> (u16, String) {
     answer(bridge.request(Method::GET, "/health")).await
@@ -16,27 +17,16 @@ async fn says(bridge: &Bridge, why: &str) {
     .await;
 }
 
-fn on_its_port(port: u16, options: &[&str]) -> Vec<String> {
-    let port = ["--port".to_owned(), port.to_string()];
-    let options = options.iter().map(|option| (*option).to_owned());
-    port.into_iter().chain(options).collect()
-}
-
 /// Each node answers `PING`, but serves no key.
 #[tokio::test]
 async fn a_cluster_that_is_down_is_not_well() {
-    let redis = Redis::with(|folder, port| {
-        let folder = folder.path().display().to_string();
-        on_its_port(port, &["--dir", &folder, "--cluster-enabled", "yes"])
-    })
-    .await;
-    let url = format!("redis://127.0.0.1:{}", redis.port());
+    let redis = RedisServer::start(&["--cluster-enabled", "yes"]);
     let alone = Bridge::start(["--redis", &redis.url()]).await;
-    let cluster = Bridge::start(["--cluster", "--redis", &url]).await;
+    let cluster = Bridge::start(["--cluster", "--redis", &redis.url()]).await;
     for bridge in [&alone, &cluster] {
         says(bridge, "CLUSTERDOWN").await;
     }
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     let mut slots = redis::cmd("CLUSTER");
     let given = slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
     given.exec_async(&mut direct).await.expect("the slots");
@@ -47,36 +37,18 @@ async fn a_cluster_that_is_down_is_not_well() {
 
 #[tokio::test]
 async fn a_replica_without_its_primary_is_told_as_one() {
-    let options = [
-        "--replicaof",
-        "127.0.0.1 1",
-        "--replica-serve-stale-data",
-        "no",
-    ];
-    let redis = Redis::with(|_, port| on_its_port(port, &options)).await;
+    let options = ["--replicaof", "127.0.0.1 1"];
+    let stale = ["--replica-serve-stale-data", "no"];
+    let redis = RedisServer::start(&[options, stale].concat());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     says(&bridge, "MASTERDOWN").await;
-}
-
-#[tokio::test]
-async fn a_redis_that_wants_another_password_is_told_as_one() {
-    let redis = Redis::with(|_, _| ["--requirepass", "of-redis"].map(str::to_owned).to_vec()).await;
-    for url in [redis.url(), format!("{}?pass=wrong", redis.url())] {
-        let bridge = Bridge::start(["--redis", &url]).await;
-        says(&bridge, "wants a password").await;
-    }
 }
 
 /// A user that may do little, as one whose keys begin with a prefix.
 #[tokio::test]
 async fn a_redis_whose_user_may_not_be_asked_for_all_is_well() {
-    let user = "default on nopass ~app:* +@all -exists".split(' ');
-    let user: Vec<_> = ["--user"]
-        .into_iter()
-        .chain(user)
-        .map(str::to_owned)
-        .collect();
-    let redis = Redis::with(|_, _| user.clone()).await;
+    let user = "--user default on nopass ~app:* +@all -exists".split(' ');
+    let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     assert_eq!(health(&bridge).await.0, 200);
 }

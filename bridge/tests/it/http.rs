@@ -133,24 +133,24 @@ async fn other_methods_are_refused() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_in_json() {
-    let bridge = Bridge::start(["--redis", "spawn", "--max-body", "100000"]).await;
+    let bridge = Bridge::spawn().await;
     let command = |size: usize| format!(r#"["SET","k","{}"]"#, "x".repeat(size - 14));
-    assert_eq!(bridge.run(&command(100_000)).await.0, 200);
+    assert_eq!(bridge.run(&command(10 << 20)).await.0, 200);
     let refused = (
         413,
-        r#"{"error":"ERR max request size exceeded. Limit: 100000 bytes"}"#.to_owned(),
+        r#"{"error":"ERR max request size exceeded. Limit: 10485760 bytes"}"#.to_owned(),
     );
-    assert_eq!(bridge.run(&command(100_001)).await, refused);
+    assert_eq!(bridge.run(&command((10 << 20) + 1)).await, refused);
 
     // A body of unknown length, in many pieces.
-    let piece = Bytes::from("x".repeat(1100));
+    let piece = Bytes::from("x".repeat(110_000));
     let frame = move |_| Ok::<_, Infallible>(Frame::data(piece.clone()));
     let pieces = iter((0..100).map(frame));
     let stream = reqwest::Body::wrap(StreamBody::new(pieces));
     assert_eq!(answer(bridge.post("/", stream)).await, refused);
     assert_eq!(
         bridge.run(r#"["STRLEN","k"]"#).await.1,
-        r#"{"result":99986}"#
+        r#"{"result":10485746}"#
     );
 }
 

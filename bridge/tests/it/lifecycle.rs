@@ -1,11 +1,11 @@
 //! How the bridge starts, spawns a Redis, and ends.
 
-use reqwest::Method;
+use testkit::stack::RedisServer;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
 use crate::support::{
-    Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, command, connect, until, until_blocked,
+    Bridge, READ_ONLY_TOKEN, TOKEN, answer, command, connect, until, until_blocked,
 };
 
 async fn runs(id: u32) -> bool {
@@ -21,7 +21,7 @@ async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
     for (signal, clean) in [("TERM", true), ("INT", true), ("KILL", false)] {
         let mut bridge = Bridge::spawn().await;
         let id = bridge.redis_id().await;
-        let folder = bridge.socket().parent().unwrap().to_owned();
+        let folder = bridge.folder().to_owned();
         assert!(runs(id).await && folder.exists());
         bridge.signal(signal).await;
         assert_eq!(
@@ -41,9 +41,9 @@ async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
 async fn the_private_redis_is_nobody_elses() {
     use std::os::unix::fs::PermissionsExt as _;
     let bridge = Bridge::spawn().await;
-    let folder = bridge.socket().parent().unwrap();
+    let folder = bridge.folder();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
-    let mut direct = connect(bridge.socket()).await;
+    let mut direct = connect(&bridge.redis_url()).await;
     for (name, value) in [("port", "0"), ("save", ""), ("appendonly", "no")] {
         let set: Vec<String> = redis::cmd("CONFIG")
             .arg("GET")
@@ -68,12 +68,12 @@ async fn the_bridge_ends_with_its_private_redis_and_says_so() {
 
 #[tokio::test]
 async fn a_request_under_way_is_answered_before_the_end() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let mut bridge = Bridge::start(["--redis", &redis.url()]).await;
     let asked = tokio::spawn(answer(
         bridge.post("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#),
     ));
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     until_blocked(&mut direct).await;
     bridge.signal("TERM").await;
     assert_eq!(
@@ -103,123 +103,77 @@ async fn an_idle_connection_does_not_delay_the_end() {
 
 #[tokio::test]
 async fn options_may_come_from_the_environment() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let started = command::<&str>([])
         .env("EDGELOCK_BRIDGE_REDIS", redis.url())
-        .env("EDGELOCK_BRIDGE_MAX_BODY", "nonsense")
+        .env("EDGELOCK_BRIDGE_MAX_REPLY", "nonsense")
         .output()
         .await
         .unwrap();
-    assert!(String::from_utf8_lossy(&started.stderr).contains("'nonsense' for '--max-body"));
+    assert!(String::from_utf8_lossy(&started.stderr).contains("'nonsense' for '--max-reply"));
 }
 
 #[tokio::test]
 async fn an_unusable_option_is_told_without_secrets() {
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let secret = "sesame";
-    let long = "sesame-open-yourself";
+    let taken = format!("--listen={taken}");
+    let make_one = "characters or more, without blanks; make one with: openssl rand -hex 32";
+    let (url, write) = ("--redis is not a usable URL", "write redis://HOST:PORT");
+    let short = "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16 ASCII ";
     for (args, reason) in [
+        ("--redis=redis://u:sesame@", url),
+        ("--redis=sesame", url),
+        ("--redis=http://u:sesame@h", url),
+        ("--redis=redis://:sesame@h/x", url),
+        ("--redis=localhost", write),
+        ("--redis=u:sesame@h:6379", write),
         (
-            vec!["--redis", "redis://u:sesame@"],
-            "--redis is not a usable URL",
+            "--redis=rediss://:sesame@h/#insecure",
+            "TLS without a check",
         ),
-        (vec!["--redis", "sesame"], "--redis is not a usable URL"),
+        ("--redis=spawn:/nowhere", "/nowhere did not start"),
+        ("--credential=sesame", &format!("{short}{make_one}")),
+        ("--credential=           sesame     ", short),
+        ("--credential= ", short),
+        ("--credential=sesame, open yourself", short),
         (
-            vec!["--redis", "http://u:sesame@h"],
-            "--redis is not a usable URL",
-        ),
-        (
-            vec!["--redis", "redis://:sesame@h/x"],
-            "--redis is not a usable URL",
-        ),
-        (
-            vec!["--redis", "rediss://:sesame@h/#insecure"],
-            "TLS without a check of the certificate is not offered",
-        ),
-        (
-            vec!["--redis", "rediss://:sesame@h", "--redis-ca", "/nowhere"],
-            "--redis-ca /nowhere",
+            "--read-only-credential=",
+            "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
         ),
         (
-            vec!["--redis", "rediss://:sesame@h", "--redis-ca", "/dev/null"],
-            "no certificate to trust Redis by in --redis-ca /dev/null: it must be a PEM file",
+            "--metrics-credential=sesame",
+            "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
         ),
         (
-            vec!["--redis", "spawn", "--redis-ca", "x"],
-            "--redis-ca makes no sense with --redis spawn",
-        ),
-        (
-            vec!["--redis", "spawn", "--redis-server", "/nowhere"],
-            "/nowhere did not start",
-        ),
-        (vec!["--redis", "localhost"], "write redis://HOST:PORT"),
-        (
-            vec!["--redis", "u:sesame@h:6379"],
-            "write redis://HOST:PORT",
-        ),
-        (
-            vec!["--credential", secret],
-            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32",
-        ),
-        (
-            vec!["--credential", "           sesame     "],
-            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
-        ),
-        (
-            vec!["--credential", " "],
-            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
-        ),
-        (
-            vec!["--read-only-credential", ""],
-            "--read-only-credential (EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
-        ),
-        (
-            vec!["--credential", long, "--read-only-credential", long],
+            "--credential=sesame-open-yourself|--read-only-credential=sesame-open-yourself",
             "--credential and --read-only-credential must differ",
         ),
         (
-            vec!["--metrics-credential", "sesame"],
-            "--metrics-credential (EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
-        ),
-        (
-            vec!["--credential", long, "--metrics-credential", long],
+            "--credential=sesame-open-yourself|--metrics-credential=sesame-open-yourself",
             "--credential and --metrics-credential must differ",
         ),
-        (
-            vec!["--credential", "sesame, open yourself"],
-            "--credential (EDGELOCK_BRIDGE_CREDENTIAL) must be 16",
-        ),
-        (vec!["--max-body", "0"], "0 is not in 1.."),
-        (vec!["--max-reply", "0"], "0 is not in 1.."),
-        (vec!["--max-commands", "0"], "0 is not in 1.."),
-        (vec!["--max-connections", "0"], "0 is not in 1.."),
-        (
-            vec!["--max-connections-per-address", "0"],
-            "0 is not in 1..",
-        ),
-        (vec!["--timeout", "0"], "--timeout"),
-        (vec!["--listen", "nowhere"], "; write HOST:PORT"),
-        (
-            vec!["--listen", &taken],
-            "; end the program that listens there",
-        ),
-        (vec!["--log", "loud"], "--log"),
+        ("--max-reply=0", "0 is not in 1.."),
+        ("--max-connections=0", "0 is not in 1.."),
+        ("--timeout=0", "--timeout"),
+        ("--listen=nowhere", "; write HOST:PORT"),
+        (&taken, "; end the program that listens there"),
+        ("--log=loud", "--log"),
     ] {
         let mut command = command::<&str>([]);
         // The harness already passes one `--listen`.
-        if args[0] == "--listen" {
+        if args.starts_with("--listen") {
             command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
             command.env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
         }
-        let started = command.args(&args).output().await.unwrap();
+        let started = command.args(args.split('|')).output().await.unwrap();
         let said = String::from_utf8_lossy(&started.stderr);
         assert!(
             !started.status.success() && said.contains(reason),
             "{args:?}: {said}"
         );
         assert!(
-            !said.contains(secret) && !said.contains(TOKEN),
+            !said.contains("sesame") && !said.contains(TOKEN),
             "{args:?}: {said}"
         );
         assert!(started.stdout.is_empty(), "{args:?}");
@@ -249,19 +203,7 @@ async fn a_bridge_without_a_token_does_not_start() {
 
 #[tokio::test]
 async fn a_number_that_is_far_too_large_is_told_and_breaks_nothing() {
-    for option in [
-        "--max-body",
-        "--max-commands",
-        "--max-transaction",
-        "--max-reply",
-        "--max-in-flight",
-        "--max-waits",
-        "--max-connections",
-        "--max-connections-per-address",
-        "--idle-timeout",
-        "--head-timeout",
-        "--timeout",
-    ] {
+    for option in ["--max-reply", "--max-connections", "--timeout"] {
         for number in [u64::MAX, i64::MAX as u64, u64::MAX / 8 + 1] {
             let mut bridge = command(["--redis", "spawn", option, &number.to_string()]);
             let ended = bridge.output().await.expect("it ends");
@@ -286,22 +228,12 @@ async fn help_names_every_option_and_no_secret() {
     for option in [
         "listen",
         "redis",
-        "redis-ca",
-        "redis-server",
         "credential",
         "read-only-credential",
         "metrics-credential",
         "allow-origin",
-        "max-body",
-        "max-commands",
-        "max-transaction",
         "max-reply",
-        "max-in-flight",
-        "max-waits",
         "max-connections",
-        "max-connections-per-address",
-        "idle-timeout",
-        "head-timeout",
         "timeout",
         "log",
     ] {
@@ -320,18 +252,4 @@ async fn help_names_every_option_and_no_secret() {
             .any(|secret| help.contains(secret)),
         "{help}"
     );
-}
-
-#[tokio::test]
-async fn health_is_asked_of_redis() {
-    let mut redis = Redis::start().await;
-    let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let health = async || answer(bridge.request(Method::GET, "/health")).await.0;
-    assert_eq!(health().await, 200);
-    redis.signal("STOP").await;
-    assert_eq!(health().await, 503);
-    redis.signal("CONT").await;
-    until("redis answers again", async || health().await == 200).await;
-    redis.kill().await;
-    until("redis is gone", async || health().await == 503).await;
 }

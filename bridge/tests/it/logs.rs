@@ -2,23 +2,14 @@
 
 use reqwest::Method;
 use serde_json::Value;
+use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, until};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, until};
 
 #[tokio::test]
 async fn logs_are_json_and_hold_no_secret_key_or_value() {
-    let user = [
-        "--user",
-        "default",
-        "on",
-        ">redis-secret",
-        "+@all",
-        "~*",
-        "&*",
-    ]
-    .map(str::to_owned);
-    let mut redis = Redis::with(|_, _| user.to_vec()).await;
-    let url = format!("{}?pass=redis-secret", redis.url());
+    let mut redis = RedisServer::start(&["--requirepass", "redis-secret"]);
+    let url = redis.url().replace("://", "://:redis-secret@");
     let bridge = Bridge::start(["--redis", &url, "--log", "debug"]).await;
     for (path, body) in [
         ("/", r#"["SET","the-key","the-value"]"#),
@@ -44,7 +35,7 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
         &format!("/get/the-key?_token={READ_ONLY_TOKEN}"),
     ))
     .await;
-    redis.kill().await;
+    redis.kill();
     until("an outage", async || {
         bridge.run(r#"["GET","the-key"]"#).await.0 == 503
     })
@@ -64,7 +55,8 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
     }
     assert!(log.contains(r#""route":"command in path""#), "{log}");
     // The log says which Redis is away.
-    assert!(log.contains(r#"redis.sock","reason""#), "{log}");
+    let server = redis.address();
+    assert!(log.contains(&format!(r#""{server}","reason""#)), "{log}");
     for secret in [
         TOKEN,
         READ_ONLY_TOKEN,

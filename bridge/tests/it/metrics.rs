@@ -1,8 +1,9 @@
 //! The metrics for Prometheus.
 
 use reqwest::{Method, RequestBuilder};
+use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, TOKEN, answer, header, until};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, header, until};
 
 const READER: &str = "the-secret-of-prometheus";
 
@@ -85,10 +86,10 @@ async fn metrics_count_streams_for_as_long_as_they_are_open() {
 
 #[tokio::test]
 async fn metrics_say_when_redis_is_away() {
-    let mut redis = Redis::start().await;
+    let mut redis = RedisServer::start(&[]);
     let bridge = bridge_in_front_of(&redis.url(), []).await;
     assert_eq!(value(&page(&bridge).await, "redis_up"), Some(1.0));
-    redis.kill().await;
+    redis.kill();
     until("the loss is noticed", async || {
         value(&page(&bridge).await, "redis_up") == Some(0.0)
     })

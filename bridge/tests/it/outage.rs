@@ -1,8 +1,9 @@
 //! Redis is away, comes back, or gives no answer.
 
 use reqwest::Method;
+use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, Redis, answer, until};
+use crate::support::{Bridge, answer, connect, until};
 
 const UNREACHABLE: &str =
     r#"{"error":"ERR Redis cannot be reached; nothing was executed","executed":false}"#;
@@ -12,12 +13,12 @@ const LATE: &str =
 
 #[tokio::test]
 async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
-    let mut redis = Redis::start().await;
+    let mut redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
     let health = || answer(bridge.request(Method::GET, "/health"));
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 
-    redis.kill().await;
+    redis.kill();
     until("the loss is noticed", async || {
         bridge.run(r#"["PING"]"#).await == (503, UNREACHABLE.to_owned())
     })
@@ -37,7 +38,7 @@ async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
         (503, r#"{"error":"ERR Redis does not answer"}"#.to_owned())
     );
 
-    redis.resume().await;
+    redis.restart().expect("it starts again");
     until("the return is noticed", async || {
         bridge.log().contains("redis is back")
     })
@@ -52,14 +53,14 @@ async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
 
 #[tokio::test]
 async fn a_bridge_starts_without_redis_and_finds_it_later() {
-    let mut redis = Redis::start().await;
-    redis.kill().await;
+    let mut redis = RedisServer::start(&[]);
+    redis.kill();
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     assert_eq!(
         bridge.run(r#"["PING"]"#).await,
         (503, UNREACHABLE.to_owned())
     );
-    redis.resume().await;
+    redis.restart().expect("it starts again");
     until("redis is found", async || {
         bridge.run(r#"["PING"]"#).await.0 == 200
     })
@@ -70,19 +71,18 @@ async fn a_bridge_starts_without_redis_and_finds_it_later() {
 /// again, since that would run in the new Redis.
 #[tokio::test]
 async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
-    let mut redis =
-        Redis::with(|_, _| ["--busy-reply-threshold", "10"].map(str::to_owned).to_vec()).await;
+    let mut redis = RedisServer::start(&["--busy-reply-threshold", "10"]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
     let endless = r#"["EVAL","redis.call('SET',KEYS[1],1) while true do end",1,"k"]"#;
     let asked = tokio::spawn(answer(bridge.post("/", endless)));
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     until("the script runs", async || {
         let pong = redis::cmd("PING").exec_async(&mut direct).await;
         pong.is_err_and(|error| error.code() == Some("BUSY"))
     })
     .await;
-    redis.kill().await;
-    redis.resume().await;
+    redis.kill();
+    redis.restart().expect("it starts again");
     assert_eq!(asked.await.unwrap(), (503, BROKEN.to_owned()));
     until("redis is found", async || {
         bridge.run(r#"["EXISTS","k"]"#).await.0 == 200
@@ -93,10 +93,10 @@ async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
 
 #[tokio::test]
 async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "300"]).await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
-    redis.signal("STOP").await;
+    redis.freeze();
     let answers = futures_util::future::join_all((0..20).map(|_| bridge.run(r#"["PING"]"#)));
     for answer in answers.await {
         assert!(
@@ -110,7 +110,7 @@ async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
         bridge.run(r#"["PING"]"#).await == (503, UNREACHABLE.to_owned())
     })
     .await;
-    redis.signal("CONT").await;
+    redis.wake();
     until("redis is found", async || {
         bridge.run(r#"["PING"]"#).await.0 == 200
     })
@@ -143,9 +143,9 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
 
 #[tokio::test]
 async fn a_connection_that_redis_closes_is_replaced() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     for _ in 0..5 {
         let (_, id) = bridge.run(r#"["CLIENT","ID"]"#).await;
         let id: String = id.chars().filter(char::is_ascii_digit).collect();
@@ -165,8 +165,8 @@ async fn a_connection_that_redis_closes_is_replaced() {
 
 #[tokio::test]
 async fn why_redis_cannot_be_reached_is_in_the_log() {
-    let redis = Redis::start().await;
-    let mut only = redis.connect().await;
+    let redis = RedisServer::start(&[]);
+    let mut only = connect(&redis.url()).await;
     let full = redis::cmd("CONFIG")
         .arg("SET")
         .arg("maxclients")

@@ -1,19 +1,19 @@
 //! What Redis refuses because of its present state, and what only sounds like that.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use reqwest::Method;
+use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, counted, header, until};
+use crate::support::{Bridge, READ_ONLY_TOKEN, answer, connect, counted, header, until};
 
 /// Nothing was executed, and it is worth asking again.
 #[tokio::test]
 async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     assert_eq!(bridge.run(r#"["SET","k","v"]"#).await.0, 200);
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     redis::cmd("CONFIG")
         .arg("SET")
         .arg("maxmemory")
@@ -42,8 +42,7 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
 #[tokio::test]
 async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
     let valkey = testkit::paths::valkey_server().expect("`cargo xtask setup` installs it");
-    let spawn = ["--redis", "spawn", "--redis-server"].map(OsStr::new);
-    let bridge = Bridge::start(spawn.into_iter().chain([valkey.as_os_str()])).await;
+    let bridge = Bridge::start(["--redis", &format!("spawn:{}", valkey.display())]).await;
     let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;
     let endless = bridge.post("/", endless).timeout(Duration::from_secs(1));
     assert!(endless.send().await.is_err());
@@ -65,15 +64,15 @@ async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
 }
 
 /// A Redis that another program's script keeps busy, until `SCRIPT KILL`.
-async fn busy(redis: &Redis) {
-    let mut other = redis.connect().await;
+async fn busy(redis: &RedisServer) {
+    let mut other = connect(&redis.url()).await;
     tokio::spawn(async move {
         let mut theirs = redis::cmd("EVAL");
         theirs.arg("while true do end").arg(0);
         // The client stops waiting before that, and the script goes on.
         let _ = theirs.exec_async(&mut other).await;
     });
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     until("it is busy", async || {
         let pong = redis::cmd("PING").exec_async(&mut direct).await;
         pong.is_err_and(|error| error.code() == Some("BUSY"))
@@ -81,8 +80,8 @@ async fn busy(redis: &Redis) {
     .await;
 }
 
-async fn is_free_again(redis: &Redis) {
-    let mut direct = redis.connect().await;
+async fn is_free_again(redis: &RedisServer) {
+    let mut direct = connect(&redis.url()).await;
     let mut kill = redis::cmd("SCRIPT");
     let killed = kill.arg("KILL").exec_async(&mut direct).await;
     killed.expect("it runs");
@@ -93,19 +92,17 @@ async fn is_free_again(redis: &Redis) {
     .await;
 }
 
-fn quickly_busy() -> Vec<String> {
-    ["--lua-time-limit", "10"].map(str::to_owned).to_vec()
-}
+const QUICKLY_BUSY: [&str; 2] = ["--lua-time-limit", "10"];
 
 /// A client that is told 400 would conclude that there is nothing to listen to, or that it may not
 /// read.
 #[tokio::test]
 async fn whatever_is_asked_of_a_busy_redis_is_unavailable_with_when_to_come_back() {
-    let redis = Redis::with(|_, _| quickly_busy()).await;
+    let redis = RedisServer::start(&QUICKLY_BUSY);
     let listens = Bridge::start(["--redis", &redis.url()]).await;
     let mut stream = listens.post("/subscribe/other", "").send().await.unwrap();
     assert!(stream.chunk().await.unwrap().is_some());
-    let database = format!("{}?db=1", redis.url());
+    let database = format!("{}/1", redis.url());
     let fresh = Bridge::start(["--redis", &database]).await;
     busy(&redis).await;
     for bridge in [&listens, &fresh] {
@@ -139,7 +136,7 @@ async fn whatever_is_asked_of_a_busy_redis_is_unavailable_with_when_to_come_back
 /// A release hands its lock to a waiter whose subscription Redis still counts.
 #[tokio::test]
 async fn a_listener_that_goes_while_redis_is_busy_is_forgotten_all_the_same() {
-    let redis = Redis::with(|_, _| quickly_busy()).await;
+    let redis = RedisServer::start(&QUICKLY_BUSY);
     let metrics = ["--metrics-credential", "the-credential-of-metrics"];
     let args = ["--redis".to_owned(), redis.url()].into_iter();
     let bridge = Bridge::start(args.chain(metrics.map(str::to_owned))).await;
@@ -159,7 +156,7 @@ async fn a_listener_that_goes_while_redis_is_busy_is_forgotten_all_the_same() {
         assert_eq!(bridge.run(r#"["PING"]"#).await.0, 503);
     }
     is_free_again(&redis).await;
-    let mut direct = redis.connect().await;
+    let mut direct = connect(&redis.url()).await;
     assert!(counted(&mut direct, "unsubscribe", "rejected_calls").await > 0);
     for (channel, heard) in [("goes", "0"), ("stays", "1")] {
         until(channel, async || {

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use sha1::{Digest as _, Sha1};
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, Redis, answer, connect, counted};
+use crate::support::{Bridge, answer, connect, counted};
 
 const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
 const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
@@ -107,31 +107,6 @@ async fn other_flags_and_other_scripts_stay_as_they_are() {
     );
 }
 
-#[tokio::test]
-async fn a_flagged_script_may_be_read_only() {
-    let bridge = Bridge::start(["--redis", "spawn", "--read-only-scripts"]).await;
-    let ask = |body: String| {
-        answer(
-            bridge
-                .request(reqwest::Method::POST, "/")
-                .bearer_auth(READ_ONLY_TOKEN)
-                .body(body),
-        )
-    };
-    assert_eq!(
-        ask(format!(r#"["EVAL_RO",{},1,"k"]"#, json(SCRIPT)))
-            .await
-            .1,
-        r#"{"result":"k"}"#
-    );
-    assert_eq!(
-        ask(format!(r#"["EVALSHA_RO","{}",1,"k"]"#, sha(SCRIPT)))
-            .await
-            .1,
-        r#"{"result":"k"}"#
-    );
-}
-
 const COUNT: &str = r#"["EVAL","return redis.call('INCR',KEYS[1])",1,"k"]"#;
 
 /// Each of these runs counts once.
@@ -145,7 +120,7 @@ async fn counts(bridge: &Bridge, runs: RangeInclusive<u64>) {
 #[tokio::test]
 async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
-    let mut direct = connect(bridge.socket()).await;
+    let mut direct = connect(&bridge.redis_url()).await;
     counts(&bridge, 1..=5).await;
     assert_eq!(counted(&mut direct, "eval", "calls").await, 1);
     // It runs once, also if Redis has forgotten it.
@@ -172,23 +147,9 @@ async fn a_script_that_says_that_redis_does_not_know_it_runs_once() {
 #[tokio::test]
 async fn a_user_who_may_not_send_evalsha_may_send_eval() {
     let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
-    let mut direct = connect(bridge.socket()).await;
+    let mut direct = connect(&bridge.redis_url()).await;
     let mut forbid = redis::cmd("ACL");
     forbid.arg("SETUSER").arg("default").arg("-evalsha");
     let _: () = forbid.query_async(&mut direct).await.unwrap();
-    // The bridge does not know it yet.
-    counts(&bridge, 1..=1).await;
-    assert_eq!(bridge.run(COUNT).await.0, 400);
-    counts(&bridge, 2..=3).await;
-    // It learns it when it connects.
-    let redis = Redis::with(|_, port| {
-        let user = [
-            "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-evalsha",
-        ];
-        let port = ["--port".into(), port.to_string()];
-        port.into_iter().chain(user.map(str::to_owned)).collect()
-    });
-    let redis = redis.await;
-    let bridge = Bridge::start(["--redis", &redis.url()]).await;
     counts(&bridge, 1..=3).await;
 }

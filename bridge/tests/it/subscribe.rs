@@ -2,9 +2,10 @@
 
 use futures_util::future::join_all;
 use reqwest::{Method, Response};
+use testkit::stack::RedisServer;
 use tokio::time::timeout;
 
-use crate::support::{Bridge, LIMIT, Redis, TOKEN, answer, header, until};
+use crate::support::{Bridge, LIMIT, TOKEN, answer, header, until};
 
 /// Clients skip comments, but people who look at a stream read them.
 const LOST: &str = ": the connection to redis was lost";
@@ -276,10 +277,10 @@ async fn a_silent_stream_shows_that_it_is_open() {
 
 #[tokio::test]
 async fn a_stream_ends_with_redis() {
-    let mut redis = Redis::start().await;
+    let mut redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     let mut events = Events::open(&bridge, "c").await;
-    redis.kill().await;
+    redis.kill();
     assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
     until("it is told", async || {
@@ -293,10 +294,10 @@ async fn a_stream_ends_with_redis() {
 /// Otherwise the stream would stay open, and silent, for ever.
 #[tokio::test]
 async fn a_stream_ends_when_redis_hangs() {
-    let redis = Redis::start().await;
+    let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "100"]).await;
     let mut events = Events::open(&bridge, "c").await;
-    redis.signal("STOP").await;
+    redis.freeze();
     assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
 }
@@ -313,17 +314,8 @@ async fn a_stream_ends_with_the_bridge() {
 /// The library that carries the subscription says only that it failed.
 #[tokio::test]
 async fn a_channel_that_redis_forbids_is_told_as_redis_puts_it() {
-    let user = [
-        "--user",
-        "default",
-        "on",
-        "nopass",
-        "+@all",
-        "~*",
-        "resetchannels",
-    ]
-    .map(str::to_owned);
-    let redis = Redis::with(|_, _| user.to_vec()).await;
+    let user = "--user default on nopass +@all ~* resetchannels".split(' ');
+    let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     let (status, body) = answer(bridge.post("/subscribe/c", "")).await;
     assert!(

@@ -257,16 +257,18 @@ impl BridgeOptions {
     /// Starts the process. Returns it, and where it listens.
     fn launch(&self, token: &str) -> Result<(Process, String)> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
+        let program = self.redis_server.clone().or_else(paths::redis_server);
+        let redis = match program.filter(|_| self.redis == "spawn") {
+            Some(program) => format!("spawn:{}", program.display()),
+            None => self.redis.clone(),
+        };
         let mut command = std::process::Command::new(binary);
         command
-            .args(["--listen", &self.listen, "--redis", &self.redis])
+            .args(["--listen", &self.listen, "--redis", &redis])
             .args(self.cluster.then_some("--cluster"))
             .args(self.dangerous_commands.then_some("--dangerous-commands"))
             .args(&self.others)
             .env("EDGELOCK_BRIDGE_CREDENTIAL", token);
-        if let Some(program) = self.redis_server.clone().or_else(paths::redis_server) {
-            command.arg("--redis-server").arg(program);
-        }
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {
             Some(

@@ -33,7 +33,7 @@ struct Crowd {
 impl Crowd {
     fn start(listens: bool) -> Self {
         let bridge = stack::Bridge::options()
-            .option(format!("--max-connections-per-address={CONNECTIONS}"))
+            .option(format!("--max-connections={CONNECTIONS}"))
             .start();
         let stack = Stack::of(bridge.expect("a bridge"));
         let client = client_of(stack.route().push(listens));

@@ -29,15 +29,16 @@ fn no_modules_go_round_in_circles() {
     assert!(circles.is_empty(), "among these are circles: {circles:#?}");
 }
 
-/// The sources of crates. The bridge, the table and npm/ still have circles.
-const ROOMS: [&str; 10] = [
+/// The sources of crates. The table and npm/ still have circles.
+const ROOMS: [&str; 11] = [
     "src",
     "bench/src",
+    "bridge/src",
     "chaos/src",
     "fuzz/src",
-    "testkit/src",
     "lock-service/src",
     "lottery/src",
+    "testkit/src",
     "worker/shared/src",
     "worker/src",
     "xtask/src",
@@ -91,7 +92,7 @@ fn circles(room: &str) -> Vec<String> {
 fn modules(room: &str) -> Modules {
     let texts: Vec<(Path, String)> = (super::sources_of(room).into_iter())
         .filter(|(name, _)| name.ends_with(".rs"))
-        .filter(|(name, _)| name.rsplit('/').next() != Some("tests.rs"))
+        .filter(|(name, _)| !name.ends_with("/tests.rs") && !name.ends_with("/fuzz.rs"))
         .map(|(name, text)| {
             let path = name.trim_end_matches(".rs").split('/');
             let path = path
@@ -131,7 +132,7 @@ fn modules(room: &str) -> Modules {
 
 /// Without comments, tests, and the paths that say how far something is visible.
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests").next();
+    let text = text.split("#[cfg(test)]\nmod tests {").next();
     let lines = text.unwrap_or_default().lines();
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
     let code: Vec<&str> = code.collect();

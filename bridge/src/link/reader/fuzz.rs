@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use edgelock_fuzz::{INPUTS, Mutants, Text, check};
 use serde_json::Value as Json;
 
-use super::{ELEMENT, Malformed, Reader, Refused, cost};
+use super::{ELEMENT, Malformed, Reader, Refused, cost_of_one};
 use crate::link::Message;
 use crate::redirect;
 use crate::reply::{self, Encoding};
@@ -31,7 +31,7 @@ fn read(arrives: &Text, piece: usize, is_of_messages: bool) -> (Vec<Value>, bool
             cost = 0;
         }
         let kept = reader.open.iter().flat_map(|open| &open.items);
-        let kept = kept.map(super::cost).sum::<usize>() + reader.line.len();
+        let kept = kept.map(cost_of_one).sum::<usize>() + reader.line.len();
         assert!(kept <= 2 * LARGEST, "it keeps {kept} bytes");
     }
     (replies, false)
@@ -50,7 +50,10 @@ fn what_redis_sends_is_the_same_in_pieces_of_any_size_and_never_too_large() {
             assert_eq!(whole[..both], pieces[..both], "in pieces of {piece}");
             for reply in pieces {
                 let is_refused = reply == super::error(Refused::TooLarge.text());
-                assert!(is_refused || cost(&reply) <= LARGEST + ELEMENT, "{reply:?}");
+                assert!(
+                    is_refused || cost_of_one(&reply) <= LARGEST + ELEMENT,
+                    "{reply:?}"
+                );
                 let _ = Message::of(reply);
             }
         });

@@ -138,7 +138,7 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
         .bearer_auth(READ_ONLY_TOKEN);
     let (status, body) = answer(asked.body(format!("[{slow}]"))).await;
     assert!(status == 504 && body.contains("unknown"), "{status} {body}");
-    let calls = counted(&mut connect(bridge.socket()).await, "lcs", "calls").await;
+    let calls = counted(&mut connect(&bridge.redis_url()).await, "lcs", "calls").await;
     assert!((1..1000).contains(&calls), "{calls}");
     beside.got_all().await;
 }

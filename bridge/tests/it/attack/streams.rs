@@ -85,7 +85,7 @@ async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
 /// Whoever holds a lock for which others wait needs a connection to give it back.
 #[tokio::test]
 async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
-    let bounds = ["--max-connections-per-address", "40"];
+    let bounds = ["--max-connections", "40"];
     let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(bounds)).await;
     let alone = served_in(&bridge, SHORTLY).await;
     let (mut streams, mut refused) = (Vec::new(), 0);

@@ -1,19 +1,16 @@
 //! A bridge, a Redis, and how tests wait.
 
-mod server;
-
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use redis::aio::MultiplexedConnection;
 use reqwest::{Method, RequestBuilder, Response};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
-
-pub(crate) use self::server::{Redis, connect, counted, told, until_blocked};
 
 pub(crate) const TOKEN: &str = "the-standard-secret";
 pub(crate) const READ_ONLY_TOKEN: &str = "the-read-only-secret";
@@ -38,6 +35,13 @@ impl Bridge {
         Self::of(command(args)).await
     }
 
+    /// A bridge in front of the Redis at `url`, which has a certificate of this authority.
+    pub(crate) async fn trusting(authority: &Path, url: &str) -> Self {
+        let mut bridge = command(["--redis", url]);
+        bridge.env("SSL_CERT_FILE", authority);
+        Self::of(bridge).await
+    }
+
     /// The same, with at most so many open files.
     pub(crate) async fn with_files<S: AsRef<OsStr>>(
         files: u32,
@@ -59,7 +63,10 @@ impl Bridge {
     }
 
     async fn of(mut command: Command) -> Self {
-        let spawns_redis = command.as_std().get_args().any(|arg| arg == "spawn");
+        let spawns_redis = command
+            .as_std()
+            .get_args()
+            .any(|arg| arg.as_encoded_bytes().starts_with(b"spawn"));
         let mut child = command.spawn().expect("the bridge starts");
         let log = Arc::default();
         collect(
@@ -110,10 +117,20 @@ impl Bridge {
         }
     }
 
-    pub(crate) fn socket(&self) -> &Path {
+    fn socket(&self) -> &Path {
         self.socket
             .as_deref()
             .expect("a bridge that spawned its Redis")
+    }
+
+    /// The folder of the Redis that it spawned.
+    pub(crate) fn folder(&self) -> &Path {
+        self.socket().parent().expect("a folder")
+    }
+
+    /// The address of the Redis that it spawned.
+    pub(crate) fn redis_url(&self) -> String {
+        format!("unix://{}", self.socket().display())
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -122,7 +139,7 @@ impl Bridge {
 
     /// What the Redis that it spawned answers to `INFO` and the like.
     pub(crate) async fn told(&self, command: &str, about: &str) -> String {
-        told(&mut connect(self.socket()).await, command, about).await
+        told(&mut connect(&self.redis_url()).await, command, about).await
     }
 
     /// The process id of the Redis that it spawned.
@@ -262,4 +279,35 @@ fn collect(from: impl AsyncRead + Unpin + Send + 'static, into: Arc<Mutex<String
             into.lock().unwrap().push_str(&format!("{line}\n"));
         }
     });
+}
+
+/// A connection past the bridge.
+pub(crate) async fn connect(url: &str) -> MultiplexedConnection {
+    let client = redis::Client::open(url).expect("an address");
+    let connection = client.get_multiplexed_async_connection().await;
+    connection.expect("redis-server listens")
+}
+
+/// What Redis answers to a command about itself.
+pub(crate) async fn told(direct: &mut MultiplexedConnection, command: &str, about: &str) -> String {
+    let told = redis::cmd(command).arg(about).query_async(direct).await;
+    told.expect("redis answers")
+}
+
+/// How many `calls` of a command Redis got, or `rejected_calls`.
+pub(crate) async fn counted(direct: &mut MultiplexedConnection, command: &str, what: &str) -> u64 {
+    let stats = told(direct, "INFO", "commandstats").await;
+    let of_command = stats.split(&format!("cmdstat_{command}:")).nth(1);
+    let count = of_command.and_then(|counts| counts.split(&format!("{what}=")).nth(1));
+    let digits = count.and_then(|count| count.split(',').next());
+    digits.map_or(0, |digits| digits.parse().expect("a number"))
+}
+
+/// Waits until Redis has a client that is blocked.
+pub(crate) async fn until_blocked(direct: &mut MultiplexedConnection) {
+    until("a command waits", async || {
+        let info = told(direct, "INFO", "clients").await;
+        info.contains("blocked_clients:1")
+    })
+    .await;
 }
