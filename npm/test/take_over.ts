@@ -92,12 +92,6 @@ export const takeOvers: Suite = {
 
   async only_a_plain_lock_can_be_taken_over(stack) {
     const client = stack.client();
-    const options = { takeOver: true } as never;
-    await fails("invalid_argument", () => client.reentrant("a", "ann", options));
-    await fails("invalid_argument", () => client.semaphore("a", 2, options));
-    await fails("invalid_argument", () => client.reservations("a", 2, options));
-    await fails("invalid_argument", () => client.readWrite("a").write(options));
-    await fails("invalid_argument", () => client.lockAll(["a", "b"], options));
     await fails("invalid_argument", () => client.lock("a", { takeOver: 1 } as never));
     await fails("invalid_argument", () => taking(client, { fair: true }));
     await fails("invalid_argument", () => taking(client, { signalList: "list" }));
