@@ -1,12 +1,39 @@
 // What only JavaScript has: disposal, signals, forgotten and overlapping calls, and traps.
 import { type CallOptions, Client, type Command, EdgelockError, type FetchInit, type FetchResponse, GroupCommit, type HeldError, InternalError, type Lease, type Lock, type LockEvent, ReleasedError, type UnavailableError, NotReplicatedError } from "edgelock";
-import { Background, check, equal, eventually, fails, Network, sleep, type Suite, take, thrown } from "./harness.js";
+import { Background, check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take, thrown } from "./harness.js";
 import { atModuleLevel } from "./module_level.js";
 
 /** A ttl beyond the limit of a test: if the lock is free before, it was given back. */
 const LONG = { ttl: 600_000 };
 /** A ttl that a test waits for. A host that stands still for a second or two does not miss it. */
 const SHORT = { ttl: 3_000 };
+
+/** Every call that sends something and takes a signal. */
+export function calls({ mark }: Stack): Readonly<Record<string, (client: Client, options: CallOptions) => Promise<unknown>>> {
+  const [get, incr]: [Command, Command] = [["GET", { key: `${mark}n` }], ["INCR", { key: `${mark}n` }]];
+  const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer, writes: [incr] }) });
+  const lease = (client: Client) => client.lock("a").resume("a".repeat(22));
+  return {
+    read: (client, options) => client.read([get], options),
+    tryAcquire: (client, options) => client.lock("a").tryAcquire(options),
+    tryAcquireAndRead: (client, options) => client.lock("a").tryAcquireAndRead([get], options),
+    acquire: (client, options) => client.lock("a").acquire(options),
+    acquireAndRead: (client, options) => client.lock("a").acquireAndRead([get], options),
+    run: (client, options) => client.lock("a").run((lease) => lease.exec([incr]), options),
+    inspect: (client, options) => client.lock("a").inspect(options),
+    forceRelease: (client, options) => client.lock("a").forceRelease(options),
+    renew: (client, options) => lease(client).renew(options),
+    downgrade: (client, options) => client.readWrite("a").write().resume("a".repeat(22)).downgrade(options),
+    exec: (client, options) => lease(client).exec([incr], options),
+    commit: (client, options) => lease(client).commit([incr], options),
+    release: (client, options) => lease(client).release(options),
+    once: (client, options) => client.once("b").run(() => 7, options),
+    forget: (client, options) => client.once("b").forget(options),
+    tryPass: (client, options) => client.throttle("c", 1_000).tryPass(options),
+    debounce: (client, options) => client.debounce("d", 1_000).run(() => 7, options),
+    submit: (client, options) => group.submit(client.lock("a"), 7, options),
+  };
+}
 
 export const javascript: Suite = {
   async options_that_are_changed_later_change_no_lock_and_no_client(stack) {
@@ -89,38 +116,16 @@ export const javascript: Suite = {
     await stack.lock("lost").forceRelease();
     const lost = await fails("lost", lease.renew());
     const unknown = await fails("timed_out", stack.client({ ...new Network("hang"), maxAttempts: 1, requestTimeout: 50 }).lock("a").tryAcquire());
-    const n = { key: `${stack.mark}n` };
-    const group = new GroupCommit({ reads: () => [], decide: () => ({ answer: 7, writes: [["INCR", n]] }) });
-    const under = (call: (lease: Lease, signal: AbortSignal) => Promise<unknown>) => async (client: Client) => {
-      const lease = await client.lock("a").acquire();
-      return (signal: AbortSignal) => call(lease, signal);
-    };
-    const free = (call: (client: Client, signal: AbortSignal) => Promise<unknown>) => async (client: Client) => (signal: AbortSignal) => call(client, signal);
-    const calls: Record<string, (client: Client) => Promise<(signal: AbortSignal) => Promise<unknown>>> = {
-      exec: under((lease, signal) => lease.exec([["INCR", n]], { signal })),
-      commit: under((lease, signal) => lease.commit([["INCR", n]], { signal })),
-      release: under((lease, signal) => lease.release({ signal })),
-      renew: under((lease, signal) => lease.renew({ signal })),
-      acquire: free((client, signal) => client.lock("b", { signal }).acquire()),
-      once: free((client, signal) => client.once("c").run(() => 7, { signal })),
-      pass: free((client, signal) => client.throttle("d", 1_000).tryPass({ signal })),
-      debounce: free((client, signal) => client.debounce("e", 1_000).run(() => 7, { signal })),
-      read: free((client, signal) => client.read([["GET", n]], { signal })),
-      inspect: free((client, signal) => client.lock("a").inspect({ signal })),
-      submit: free((client, signal) => group.submit(client.lock("f"), undefined, { signal })),
-      run: free((client, signal) => client.lock("g").run((lease) => lease.exec([["INCR", n]]), { signal })),
-    };
-    for (const [name, prepare] of Object.entries(calls)) {
-      // The run has its lock when it is told to stop.
-      const before = new Map([["run", 1], ["submit", 1], ["exec", 1], ["commit", 1], ["release", 1], ["renew", 1]]).get(name) ?? 0;
-      const network = new Network(...Array.from({ length: before }, () => "pass" as const), "withhold the answer");
-      const call = await prepare(stack.client({ ...network, prefix: `${stack.mark}${name}:late:` }));
+    for (const [name, call] of Object.entries(calls(stack))) {
+      // These have their lock when they are told to stop.
+      const before = ["run", "submit"].includes(name) ? 1 : 0;
+      const network = new Network(...Array<"pass">(before).fill("pass"), "withhold the answer");
       const stop = new AbortController();
-      const error = thrown(call(stop.signal)) as Promise<EdgelockError>;
+      const late = thrown(call(stack.client({ ...network, prefix: `${stack.mark}${name}:` }), { signal: stop.signal })) as Promise<EdgelockError>;
       await eventually(() => network.seen.length === before + 1);
       stop.abort(lost);
-      equal([name, (await error).isOutcomeUnknown], [name, true]);
-      const early = (await thrown((await prepare(stack.client({ prefix: `${stack.mark}${name}:` })))(AbortSignal.abort(unknown)))) as EdgelockError;
+      equal([name, (await late).isOutcomeUnknown], [name, true]);
+      const early = (await thrown(call(stack.client(), { signal: AbortSignal.abort(unknown) }))) as EdgelockError;
       equal([name, early.isOutcomeUnknown], [name, false]);
     }
   },
@@ -303,42 +308,19 @@ export const javascript: Suite = {
       }
     }
     await holder.release();
-    const network = new Network("hang");
-    const stop = new AbortController();
-    const tried = thrown(stack.client(network).lock("b").tryAcquire({ signal: stop.signal }));
-    await eventually(() => network.seen.length === 1);
-    stop.abort("no longer");
-    equal(await tried, "no longer");
   },
 
   async every_call_that_sends_is_ended_by_a_signal_of_its_own(stack) {
-    const get: Command = ["GET", { key: `${stack.mark}n` }];
-    const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
-    const calls: Array<(client: Client, options: CallOptions) => Promise<unknown>> = [
-      (client, options) => client.read([get], options),
-      (client, options) => client.lock("a").tryAcquire(options),
-      (client, options) => client.lock("a").tryAcquireAndRead([get], options),
-      (client, options) => client.lock("a").acquire(options),
-      (client, options) => client.lock("a").acquireAndRead([get], options),
-      (client, options) => client.lock("a").run(() => check(false, "it is not begun"), options),
-      (client, options) => client.lock("a").inspect(options),
-      (client, options) => client.lock("a").forceRelease(options),
-      (client, options) => client.lock("a").resume("a".repeat(22)).renew(options),
-      (client, options) => client.lock("a").resume("a".repeat(22)).exec([get], options),
-      (client, options) => client.lock("a").resume("a".repeat(22)).commit([get], options),
-      (client, options) => client.lock("a").resume("a".repeat(22)).release(options),
-      (client, options) => group.submit(client.lock("a"), 7, options),
-    ];
-    for (const call of calls) {
+    for (const [name, call] of Object.entries(calls(stack))) {
       const network = new Network("hang");
       const stop = new AbortController();
       const ended = thrown(call(stack.client(network), { signal: stop.signal }));
       await eventually(() => network.seen.length === 1);
       const reason = new Error("no longer");
       stop.abort(reason);
-      check((await ended) === reason, `${call}`);
+      check((await ended) === reason, name);
       const unused = new Network();
-      check((await thrown(call(stack.client(unused), { signal: stop.signal }))) === reason, `${call}: at once`);
+      check((await thrown(call(stack.client(unused), { signal: stop.signal }))) === reason, `${name}: at once`);
       equal(unused.seen.length, 0);
     }
   },
