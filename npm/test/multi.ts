@@ -1,10 +1,8 @@
 // The promises of several names at once. They are those of tests/it/multi.rs, with the same names.
 import { Client, HeldError, type LockAllOptions, type Lock } from "edgelock";
-import { check, equal, eventually, fails, type Stack, type Suite, take } from "./harness.js";
+import { check, equal, fails, type Stack, type Suite, take } from "./harness.js";
 
-const LONG = 40_000;
 const all = (stack: Stack, names: readonly string[], options: LockAllOptions = {}, client = stack.client()): Lock => client.lockAll(names, options);
-const waiters = async (stack: Stack, name: string): Promise<number> => stack.waitersFor(name);
 const holder = (stack: Stack, name: string): Promise<unknown> => stack.redis(`GET ~${name}`);
 const areFree = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a ~b ~c")) === 0;
 
@@ -30,26 +28,6 @@ export const multis: Suite = {
     equal([await holder(stack, "a"), await holder(stack, "b")], [null, null]);
     await held.release();
     await (await take(all(stack, ["a", "c", "b"]))).release();
-  },
-
-  async a_renewal_gives_every_name_its_ttl_again(stack) {
-    const lease = await take(all(stack, ["a", "b"]));
-    await stack.redis("PEXPIRE ~b 5000");
-    await lease.renew({ ttl: 60_000 });
-    for (const name of ["a", "b"]) check(Number(await stack.redis(`PTTL ~${name}`)) > 50_000, "its ttl");
-    await lease.release();
-  },
-
-  async an_acquisition_that_was_given_up_holds_no_name_and_stands_in_no_queue(stack) {
-    const held = await take(stack.lock("b"));
-    const stop = new AbortController();
-    const waiting = all(stack, ["a", "b"], { wait: LONG, fair: true, signal: stop.signal }).acquire();
-    const stopped = waiting.catch((reason: unknown) => reason);
-    await eventually(async () => (await waiters(stack, "a")) === 1);
-    stop.abort("enough");
-    equal(await stopped, "enough");
-    await eventually(async () => (await waiters(stack, "a")) + (await waiters(stack, "b")) === 0);
-    await held.release();
   },
 
   async inspection_lists_who_holds_any_of_the_names(stack) {

@@ -1,13 +1,11 @@
 // The promises of semaphores. They are those of tests/it/semaphore.rs, with the same names.
 import { type Client, HeldError, type Lease, type Lock, type SemaphoreOptions } from "edgelock";
-import { check, equal, eventually, fails, type Stack, type Suite, take } from "./harness.js";
+import { check, equal, fails, type Stack, type Suite, take } from "./harness.js";
 
 const semaphore = (client: Client, permits: number, options: SemaphoreOptions = {}): Lock => client.semaphore("a", permits, options);
 const permits = async (stack: Stack): Promise<number> => Number(await stack.redis("ZCARD ~a"));
 /** Until when a permit is held, in Redis's milliseconds. */
 const until = async (stack: Stack, lease: Lease): Promise<number> => Number(await stack.redis(`ZSCORE ~a ${lease.token}`));
-const waiters = async (stack: Stack): Promise<number> => stack.waitersFor("a");
-const LONG = 40_000;
 
 async function releaseAll(...leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) await lease.release();
@@ -36,31 +34,6 @@ export const semaphores: Suite = {
     await second.release();
     await releaseAll(await take(three), first, third);
     equal(await permits(stack), 0);
-  },
-
-  async each_permit_has_a_fence_and_an_end_of_its_own(stack) {
-    const one = await take(semaphore(stack.client(), 2, { ttl: 60_000 }));
-    const other = await take(semaphore(stack.client(), 2, { ttl: 20_000 }));
-    check(other.fence > one.fence && one.token !== other.token, "each has its own");
-    check((await until(stack, one)) > (await until(stack, other)) + 30_000, "each ends by itself");
-    const before = await until(stack, one);
-    await one.renew({ ttl: 1_000 });
-    equal(await until(stack, one), before);
-    await other.renew({ ttl: 90_000 });
-    check((await until(stack, other)) > before && other.remaining > 80_000, "a renewal is of one");
-    await releaseAll(one, other);
-  },
-
-  async a_waiter_gets_the_permit_that_is_released(stack) {
-    const two = semaphore(stack.client(), 2, { wait: LONG });
-    const [one, other] = [await take(two), await take(two)];
-    const waiter = two.acquire();
-    await eventually(async () => (await waiters(stack)) === 1);
-    await other.release();
-    const next = await waiter;
-    check(next.fence > other.fence, "it has a fence of its own");
-    equal([await permits(stack), await waiters(stack)], [2, 0]);
-    await releaseAll(one, next);
   },
 
   async inspection_lists_the_holders_and_says_how_many_permits_are_free(stack) {

@@ -31,13 +31,6 @@ export const throttles: Suite = {
     isThrottled(await throttle(stack, new Network("lose the answer")).tryPass());
   },
 
-  async a_call_whose_outcome_is_unknown_gives_its_pass_back(stack) {
-    const once = { ...new Network("lose the answer"), maxAttempts: 1 };
-    equal((await fails("unavailable", throttle(stack, once).tryPass())).isOutcomeUnknown, true);
-    await eventually(async () => !(await isClosed(stack)));
-    equal(await throttle(stack).tryPass(), PASSED);
-  },
-
   async a_call_that_was_given_up_gives_its_pass_back(stack) {
     const [network, controller] = [new Network("withhold the answer"), new AbortController()];
     const call = throttle(stack, network).tryPass({ signal: controller.signal });
