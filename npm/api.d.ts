@@ -12,15 +12,15 @@ export declare abstract class EdgelockError extends Error {
 }
 export declare class InvalidArgumentError extends EdgelockError {
 	readonly name = "InvalidArgumentError";
-	readonly code = "invalid_argument";
+	readonly code: "invalid_argument";
 }
 export declare class EntropyUnavailableError extends EdgelockError {
 	readonly name = "EntropyUnavailableError";
-	readonly code = "entropy_unavailable";
+	readonly code: "entropy_unavailable";
 }
 export declare class HeldError extends EdgelockError {
 	readonly name = "HeldError";
-	readonly code = "held";
+	readonly code: "held";
 	readonly remaining: number | null;
 	readonly ahead: number;
 	readonly label: string | null;
@@ -29,18 +29,18 @@ export declare class HeldError extends EdgelockError {
 }
 export declare class QuarantinedError extends EdgelockError {
 	readonly name = "QuarantinedError";
-	readonly code = "quarantined";
+	readonly code: "quarantined";
 	readonly retryAfter: number;
 }
 export declare class NotReplicatedError extends EdgelockError {
 	readonly name = "NotReplicatedError";
-	readonly code = "not_replicated";
+	readonly code: "not_replicated";
 	readonly asked: number;
 	readonly acknowledged: number;
 }
 export declare class FingerprintMismatchError extends EdgelockError {
 	readonly name = "FingerprintMismatchError";
-	readonly code = "fingerprint_mismatch";
+	readonly code: "fingerprint_mismatch";
 }
 export declare class ResultError extends EdgelockError {
 	readonly name = "ResultError";
@@ -58,21 +58,21 @@ export declare class LostError extends EdgelockError {
 }
 export declare class ReleasedError extends EdgelockError {
 	readonly name = "ReleasedError";
-	readonly code = "released";
+	readonly code: "released";
 }
 export declare class BusyError extends EdgelockError {
 	readonly name = "BusyError";
-	readonly code = "busy";
+	readonly code: "busy";
 }
 export declare class CommandFailedError extends EdgelockError {
 	readonly name = "CommandFailedError";
-	readonly code = "command_failed";
+	readonly code: "command_failed";
 	readonly index: number;
 	readonly command: string;
 }
 export declare class WrongTypeError extends EdgelockError {
 	readonly name = "WrongTypeError";
-	readonly code = "wrong_type";
+	readonly code: "wrong_type";
 }
 export declare class RefusedError extends EdgelockError {
 	readonly name = "RefusedError";
@@ -80,12 +80,12 @@ export declare class RefusedError extends EdgelockError {
 }
 export declare class UnavailableError extends EdgelockError {
 	readonly name = "UnavailableError";
-	readonly code = "unavailable";
+	readonly code: "unavailable";
 	readonly retryAfter: number | null;
 }
 export declare class TimedOutError extends EdgelockError {
 	readonly name = "TimedOutError";
-	readonly code = "timed_out";
+	readonly code: "timed_out";
 }
 export declare class BadResponseError extends EdgelockError {
 	readonly name = "BadResponseError";
@@ -93,7 +93,7 @@ export declare class BadResponseError extends EdgelockError {
 }
 export declare class InternalError extends EdgelockError {
 	readonly name = "InternalError";
-	readonly code = "internal";
+	readonly code: "internal";
 }
 export type AnyEdgelockError = InvalidArgumentError | EntropyUnavailableError | HeldError | QuarantinedError | NotReplicatedError | FingerprintMismatchError | ResultError | ReservationError | LostError | ReleasedError | BusyError | CommandFailedError | WrongTypeError | RefusedError | UnavailableError | TimedOutError | BadResponseError | InternalError;
 export type Reply = null | number | bigint | string | Uint8Array | {

@@ -56,15 +56,26 @@ async function writeTable() {
   await writeFile(glue("table/wasm.js"), `export default ${JSON.stringify(wasm.toString("base64"))};\n`);
 }
 
+// Whoever prints a lease sees `Lease`, as in no bundle that shortens names.
+const named = {
+  name: "named",
+  setup: ({ onLoad }) => onLoad({ filter: /\bnpm\/ts\/.*\.ts$/ }, async ({ path }) => {
+    const text = await readFile(path, "utf8");
+    return { loader: "ts", contents: text.replace(/^export (?:abstract )?class (\w+).*\{$/gm, '$& static name = "$1";') };
+  }),
+};
+
 async function bundle() {
   const options = {
     bundle: true,
     target: "es2022",
     platform: "neutral",
     sourcemap: true,
-    // A host reads all of it at each cold start. Lines stay short enough for a stack trace.
-    minifyWhitespace: true,
+    // A host reads all of it at each cold start. Lines stay short enough for a stack trace, whose
+    // names are in the map.
+    minify: true,
     lineLimit: 120,
+    plugins: [named],
     outdir: path("dist"),
     alias: { "edgelock-glue": glue("instantiate.js"), "edgelock-wasm": glue("wasm.js"), "edgelock-exchange": path("../src/web/exchange.js") },
     external: ["./edgelock.wasm", "./edgelock.wasm?module", "./text.cjs"],
@@ -112,11 +123,12 @@ async function bundleTesting() {
   await build({ ...options, entryPoints: { testing: entry("require") }, format: "cjs", outExtension: { ".js": ".cjs" } });
 }
 
-// Generated sources are in the package already, and tell a reader nothing.
+// Generated sources are in the package already, and tell a reader nothing. The others are shown as
+// they were written.
 async function shortenMaps() {
   for (const name of (await readdir(path("dist"))).filter((name) => name.endsWith(".map"))) {
     const map = JSON.parse(await readFile(dist(name), "utf8"));
-    map.sourcesContent = map.sources.map((source, i) => (source.includes("/build/") ? null : map.sourcesContent[i]));
+    map.sourcesContent = map.sources.map((source, i) => (source.includes("/build/") ? null : map.sourcesContent[i].replace(/ static name = .*/g, "")));
     await writeFile(dist(name), JSON.stringify(map));
   }
 }

@@ -83,17 +83,6 @@ export const deadlines: Suite = {
     equal(signal.reason.code, "expired");
   },
 
-  async work_is_kept_under_the_lock_until_it_is_done(stack) {
-    const lock = stack.lock("a", SHORT);
-    const result = await lock.run(async (lease) => {
-      await sleep(SHORT.ttl + 500);
-      await lease.exec([]);
-      return lease.signal.aborted ? "over" : "held";
-    });
-    equal(result, "held");
-    equal((await lock.inspect()).holder, null);
-  },
-
   async work_is_not_begun_under_a_lease_that_is_over_or_was_handed_over(stack) {
     const lock = stack.lock("a", SHORT);
     const overs: Record<string, (lease: Lease) => unknown> = {

@@ -1,5 +1,5 @@
 // The promises of debounces. They are those of tests/it/debounce.rs, with the same names.
-import { type Debounce, type DebounceOutcome, RefusedError } from "edgelock";
+import type { Debounce, DebounceOutcome } from "edgelock";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
 
 const SUPERSEDED: DebounceOutcome<number> = { superseded: true };
@@ -76,15 +76,6 @@ export const debounces: Suite = {
     const during = new AbortController();
     const abort = () => (during.abort(), work.done());
     equal(await stack.client().debounce("b", 5).run(abort, { signal: during.signal }), executed(2));
-  },
-
-  async a_call_of_which_redis_knows_nothing_any_more_is_told_so(stack) {
-    const call = debounce(stack, 1_500).run(never);
-    call.catch(() => {});
-    await eventually(async () => (await known(stack)) === 1);
-    await stack.redis(`DEL {${stack.mark}a}:debounce`);
-    const error = await fails("refused", call);
-    check(error instanceof RefusedError && error.isOutcomeUnknown && error.lock === `${stack.mark}a`, String(error));
   },
 
   async waits_that_cannot_be_are_told_and_nothing_is_sent(stack) {

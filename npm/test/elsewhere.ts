@@ -2,9 +2,8 @@
 import { connection } from "./connection.js";
 import { run } from "./harness.js";
 import { hosts } from "./hosts.js";
-import { keys } from "./keys.js";
 import { elsewhere } from "./suites.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
-const suites = [...elsewhere.alone, connection, keys, hosts];
+const suites = [...elsewhere.alone, connection, hosts];
 run({ url, credential }, suites, console.log, elsewhere.beside).then((passed) => process.exit(passed ? 0 : 1));

@@ -53,6 +53,8 @@ export const fetches: Suite = {
     equal([unknown.message.includes("the first broke"), unknown.isOutcomeUnknown, unknown.cause], [true, true, undefined]);
     const known = await fails("unavailable", stack.client({ fetch: fetch("refused"), maxAttempts: 1 }).lock("a").tryAcquire());
     check(known.cause instanceof TypeError && known.cause.message === "refused", `${known.cause}`);
+    const odd = await fails("unavailable", stack.client({ fetch: () => Promise.reject("no error at all"), maxAttempts: 1 }).lock("a").tryAcquire());
+    equal(odd.cause, "no error at all");
   },
 
   async what_a_host_says_in_several_lines_is_quoted_in_one(stack) {

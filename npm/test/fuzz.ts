@@ -19,7 +19,7 @@ const closed = (): Promise<FetchResponse> => Promise.resolve(new Response(`{"err
  * What somebody could pass by mistake: numbers at bounds, a secret in the wrong place, or anything.
  */
 const valueWith = (secret: string) => fc.oneof(
-  fc.constantFrom<unknown>(0, -0, 1, 3, 4, 10.5, 2 ** 31, 2 ** 53, -1, NaN, Infinity, true, "", "a", "10s", secret, [secret], { url: secret }, null, undefined, GOOD, [GOOD], { count: 1, within: 100 }, { user: "u", password: secret }, "\ud800", 1n, Symbol.iterator),
+  fc.constantFrom<unknown>(0, -0, 1, 3, 4, 10.5, 2 ** 31, 2 ** 53, -1, NaN, Infinity, true, "", "a", "10s", secret, [secret], { url: secret }, null, undefined, () => 7, GOOD, [GOOD], { count: 1, within: 100 }, { user: "u", password: secret }, "\ud800", 1n, Symbol.iterator),
   fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true }),
   fc.double(),
   fc.string({ unit: "binary" }),
@@ -57,6 +57,10 @@ const MADE: readonly ((client: Client, name: never, other: never, options: never
   (client, name, other) => client.throttle(name, other).tryPass(),
   (client, name, other, options) => client.debounce(name, other, options).run(() => 1),
   (client, name, _, options) => client.read(name, options),
+  (client, name, other, options) => client.reservations(name, other, options).tryAcquire(),
+  (_, name) => new Client(name),
+  (_, name) => Client.fromEnv(name).lock("a").tryAcquire(),
+  (_, name) => Client.fromEnv({ EDGELOCK_BRIDGE_URL: name }),
 ];
 
 const CALLS: readonly ((lock: Lock, lease: Lease, value: never) => unknown)[] = [
@@ -71,6 +75,11 @@ const CALLS: readonly ((lock: Lock, lease: Lease, value: never) => unknown)[] = 
   (_, lease, value) => lease.commit([["SET", value, value]] as Command[]),
   (_, lease, value) => lease.commit([["SET", { key: value }, "1"]]),
   (_, lease, value) => lease.run(() => 1, value),
+  (_, lease, value) => lease.run(() => 1, { signal: value }),
+  (_, lease, value) => lease.keepAlive(value)(),
+  (_, lease, value) => lease.keepAlive({ maxHold: value })(),
+  (lock, _, value) => lock.acquire(value),
+  (lock, _, value) => lock.acquireAndRead([], { signal: value }),
 ];
 
 const answer = fc.oneof(

@@ -177,20 +177,6 @@ export const group: Suite = {
     equal(turns, [20]);
   },
 
-  async a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next(stack) {
-    await stack.redis("SET ~stock 100");
-    const sale = new GroupCommit(new Sale(stack));
-    const gone = new Network("withhold the answer");
-    const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
-    const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
-    await eventually(async () => (await stack.redis("EXISTS ~a")) === 1);
-    // It waits for less than the ttl of 10 s, so it does not wait for the lock to expire.
-    equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
-    const error = await driver;
-    check(error instanceof EdgelockError && error.code === "unavailable" && !error.isOutcomeUnknown, `${error}`);
-    equal([gone.seen.length, await stack.redis("HKEYS ~orders")], [1, ["1"]]);
-  },
-
   async items_are_decided_in_the_order_in_which_they_came_and_each_sees_those_before(stack) {
     await stack.redis("SET ~stock 10");
     const outcomes = await place(stack, new GroupCommit(new Sale(stack)), orders(30));
@@ -472,12 +458,6 @@ export const group: Suite = {
     equal(reason(refused).code, "not_replicated");
   },
 
-  async a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile(stack) {
-    const lock = stack.client().reentrant(`${stack.mark}a`, "owner");
-    await fails("invalid_argument", new GroupCommit(new Sale(stack)).submit(lock, order(0)));
-    equal(await stack.redis("EXISTS ~a"), 0);
-  },
-
   async items_whose_replies_are_too_large_together_have_smaller_turns(stack) {
     const large = { key: `${stack.mark}large` };
     const x = (count: number) => "x".repeat(count);
@@ -635,19 +615,6 @@ export const group: Suite = {
     await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
     equal(await stack.redis("HKEYS ~orders"), ["1"]);
     equal(sale.decided, 1);
-  },
-
-  async a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(stack) {
-    await stack.redis("SET ~stock 100");
-    const sale = new GroupCommit(new Sale(stack));
-    const gone = new Network("pass", "hang", "hang");
-    const client = stack.client({ fetch: gone.fetch, requestTimeout: 3_000 });
-    const driver = thrown(withoutBeats(() => sale.submit(client.lock("a"), order(0))));
-    await eventually(() => gone.seen.length === 2);
-    // It waits for less than the ttl of 10 s, so it does not wait for the lock to expire.
-    equal((await sale.submit(stack.client({ requestTimeout: 800 }).lock("a"), order(1)))?.left, 99);
-    const error = await driver;
-    check(error instanceof EdgelockError && error.isOutcomeUnknown, `${error}`);
   },
 
   async a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting(stack) {

@@ -226,33 +226,6 @@ export const guessed: Suite = {
     equal(await order, 499);
   },
 
-  async a_turn_does_not_overtake_a_fair_waiter(stack) {
-    const lock = stack.lock("a", { fair: true });
-    const sale = await begun(stack, lock);
-    const held = await take(lock);
-    const waits = lock.acquire();
-    await eventually(async () => (await stack.waitersFor("a")) === 1);
-    // As if the holder had died: the lock is free, and somebody waits for it.
-    await stack.redis("DEL ~a");
-    const order = sale.submit(lock, 1);
-    const first = await waits;
-    equal(await log(stack), [0]);
-    await first.release();
-    equal(await order, 98);
-    await fails("lost", held.release());
-  },
-
-  async a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once(stack) {
-    for (const fate of ["lose the answer", "lose the request"] as const) {
-      await stack.redis("DEL ~orders ~log");
-      const { network, lock } = watched(stack, new Network("pass", "pass", fate));
-      const sale = await begun(stack, lock);
-      equal(await sale.submit(lock, 1), 98);
-      equal(network.seen.length, 4);
-      equal(await log(stack), [0, 1]);
-    }
-  },
-
   async a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind(stack) {
     for (const expectsRight of [true, false]) {
       await stack.redis("DEL ~orders ~log");
@@ -276,34 +249,6 @@ export const guessed: Suite = {
     await eventually(() => network.seen.length === 2);
     const error = await fails("unavailable", sale.submit(lock, 2));
     check(!error.isOutcomeUnknown, `${error}`);
-  },
-
-  async a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew(stack) {
-    // The third request is late. What is there when it arrives is what it expected.
-    let [count, arrive] = [0, () => {}];
-    const late = new Promise<void>((resolve) => (arrive = resolve));
-    const delivered: Array<Promise<unknown>> = [];
-    const client = stack.client({
-      requestTimeout: 400,
-      push: false,
-      fetch: (url, init) => {
-        if (++count !== 3) return fetch(url, init);
-        const { signal, ...rest } = init;
-        delivered.push(late.then(() => fetch(url, rest)));
-        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-      },
-    });
-    const lock = client.lock("a");
-    const sale = await begun(stack, lock);
-    const order = sale.submit(lock, 1);
-    await eventually(() => count === 3);
-    await stack.redis("SET ~stock 0");
-    equal(await order, null);
-    await stack.redis("SET ~stock 99");
-    arrive();
-    await Promise.all(delivered);
-    equal(await log(stack), [0]);
-    await eventually(() => isFree(stack));
   },
 
   async a_caller_that_leaves_before_its_turn_was_sent_is_not_decided_and_one_behind_it_is(stack) {

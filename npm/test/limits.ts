@@ -2,6 +2,7 @@
 // that fails.
 import { Client, type ClientOptions, type Command, GroupCommit, type LockOptions } from "edgelock";
 import { check, equal, eventually, fails, type Stack, type Suite, thrown } from "./harness.js";
+import { calls } from "./javascript.js";
 
 const NO_NUMBERS: readonly unknown[] = [NaN, -1, -0.5, -5e-324, -Infinity, "7", "", 7n, null, true, {}, [7], Symbol("7"), new Date(7)];
 const FRACTIONS: readonly number[] = [0.5, 1.5, 5e-324];
@@ -13,6 +14,9 @@ const HUGE: readonly number[] = [Infinity, 2 ** 53 - 1, 9e15, 2 ** 32, 2 ** 31, 
  * Half of a surrogate pair: alone, after a character, before one, twice, and in the wrong order.
  */
 const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83d", "\ude00\ud83d"];
+
+/** More than the module takes of anything. */
+const LONG = "x".repeat(2 ** 24 + 1);
 
 const refuses = async (call: () => unknown): Promise<void> => {
   const error = await fails("invalid_argument", async () => call());
@@ -64,8 +68,7 @@ export const limits: Suite = {
   async an_option_that_nobody_knows_is_refused_by_its_name_and_the_one_that_was_meant_is_named(stack) {
     const { url, credential } = stack.bridge;
     const client = stack.client();
-    const [lock, lease] = [client.lock("a"), client.lock("a").resume("a".repeat(22))];
-    const group = new GroupCommit<number, number>({ reads: () => [], decide: (answer) => ({ answer }) });
+    const lease = client.lock("a").resume("a".repeat(22));
     const bad = { signl: undefined } as never;
     const places: Array<readonly [call: () => unknown, unknown: string, meant: string]> = [
       [() => client.lock("a", { tll: 5 } as never), "tll", "ttl"],
@@ -83,21 +86,9 @@ export const limits: Suite = {
       [() => new Client({ shards: { a: { url, credential, timeout: 5 } } } as never), "timeout", ""],
       [() => Client.fromEnv({}, { prefx: "" } as never), "prefx", "prefix"],
       [() => new GroupCommit({ reads: () => [], decide: () => ({ answer: 7 }) }, { maxItem: 5 } as never), "maxItem", "maxItems"],
-      [() => client.read([], bad), "signl", "signal"],
-      [() => lock.tryAcquire(bad), "signl", "signal"],
-      [() => lock.tryAcquireAndRead([], bad), "signl", "signal"],
-      [() => lock.acquire(bad), "signl", "signal"],
-      [() => lock.acquireAndRead([], bad), "signl", "signal"],
-      [() => lock.run(() => 7, bad), "signl", "signal"],
-      [() => lock.inspect(bad), "signl", "signal"],
-      [() => lock.forceRelease(bad), "signl", "signal"],
-      [() => lease.renew(bad), "signl", "signal"],
-      [() => lease.exec([], bad), "signl", "signal"],
-      [() => lease.commit([], bad), "signl", "signal"],
-      [() => lease.release(bad), "signl", "signal"],
       [() => lease.run(() => 7, bad), "signl", "signal"],
       [() => lease.keepAlive(bad), "signl", "signal"],
-      [() => group.submit(lock, 7, bad), "signl", "signal"],
+      ...Object.values(calls(stack)).map((call) => [() => call(client, bad), "signl", "signal"] as const),
     ];
     for (const [call, unknown, meant] of places) {
       const { message } = await fails("invalid_argument", async () => call());
@@ -164,7 +155,7 @@ export const limits: Suite = {
     await refuses(() => stack.lock("a", { maxRequests: 0 }));
   },
 
-  async text_that_is_no_unicode_is_refused_wherever_it_stands(stack) {
+  async text_that_is_no_unicode_or_too_long_is_refused_wherever_it_stands(stack) {
     const { url, credential } = stack.bridge;
     const sent: string[] = [];
     const client = stack.client({ fetch: async (to, init) => (sent.push(to), fetch(to, init)) });
@@ -177,6 +168,9 @@ export const limits: Suite = {
       (name) => client.lockAll(["a", name]),
       (key) => client.once(key),
       (fingerprint) => client.once("a", { fingerprint }),
+      (name) => client.throttle(name, 1),
+      (name) => client.debounce(name, 1),
+      (label) => client.lock("a", { label }),
       (owner) => client.reentrant("a", owner),
       (prefix) => new Client({ url, credential, prefix }),
       (text) => new Client({ url: `${url}/${text}`, credential }),
@@ -206,7 +200,7 @@ export const limits: Suite = {
     } finally {
       Object.assign(prototype, { isWellFormed });
     }
-    for (const place of places) for (const half of NO_TEXT) await refuses(() => place(half));
+    for (const place of places) for (const bad of [...NO_TEXT, LONG]) await refuses(() => place(bad));
     equal(sent, []);
   },
 

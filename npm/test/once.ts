@@ -57,13 +57,6 @@ export const onces: Suite = {
     check(brief > 60_000 && brief <= 90_000, `${brief} are left`);
   },
 
-  async once_it_is_kept_no_more_the_work_is_done_again(stack) {
-    const work = new Work();
-    await stack.client().once("a", { keep: 50 }).run(work.done);
-    await eventually(async () => (await kept(stack)) === null);
-    equal([await charge(stack, work), await charge(stack, work)], [{ value: 2, replayed: false }, { value: 2, replayed: true }]);
-  },
-
   async a_result_arrives_as_it_is(stack) {
     const values: unknown[] = [undefined, null, 0, "", " two  words ", "line\r\n\t%20%\\\"'/\u0000", "ü€😀\u007f\u2028", "\ud800", { a: [1.5, { b: false }] }, "é".repeat(32_000)];
     for (const [at, value] of values.entries()) {
@@ -87,13 +80,6 @@ export const onces: Suite = {
     equal(events, ["contended", "contended", "replayed", "replayed"]);
   },
 
-  async of_twenty_at_once_one_does_the_work_and_all_have_its_result(stack) {
-    const work = new Work();
-    const client = stack.client({ push: false });
-    const all = await Promise.all(Array.from({ length: 20 }, () => client.once("a", { wait: LONG }).run(work.done)));
-    equal([work.count, all.filter(({ replayed }) => !replayed).length, new Set(all.map(({ value }) => value)).size], [1, 1, 1]);
-  },
-
   async work_that_fails_keeps_nothing_and_the_next_does_it(stack) {
     const { end, first } = begin(stack);
     await eventually(() => isHeld(stack));
@@ -103,11 +89,6 @@ export const onces: Suite = {
     end(why);
     equal((await thrown(first)) === why, true);
     equal([await waiter, await charge(stack, work)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
-  },
-
-  async work_of_a_holder_that_died_is_done_by_the_next(stack) {
-    await stack.redis("SET ~a AAAAAAAAAAAAAAAAAAAAAA PX 700");
-    equal(await charge(stack, new Work()), { value: 1, replayed: false });
   },
 
   async a_holder_that_lost_its_lease_keeps_nothing_and_is_told(stack) {
@@ -239,17 +220,6 @@ export const onces: Suite = {
       equal(message, `the result of "${stack.mark}b": the work was done, but it cannot be written as JSON, so it is not kept`);
     }
     equal(await stack.redis("EXISTS ~b"), 0);
-  },
-
-  async a_caller_that_waits_in_vain_is_told_that_another_is_at_it(stack) {
-    const { end, first } = begin(stack);
-    await eventually(() => isHeld(stack));
-    for (const wait of [0, 200]) {
-      const error = await fails("held", stack.client().once("a", { wait }).run(never));
-      check(error instanceof HeldError && error.retryAfter > 0, "it says when to come back");
-    }
-    end();
-    equal(await first, { value: 7, replayed: false });
   },
 
   async the_lease_is_kept_while_the_work_goes_on(stack) {

@@ -148,7 +148,10 @@ const tests = {
     const declarations = read("index.d.ts");
     check(!declarations.includes("$"), "none has a name that the bundler made");
     const declared = [...declarations.matchAll(/^export declare (?:(?:abstract )?class|function) (\w+)/gm)].map(([, name]) => name);
-    equal(declared.sort(), Object.keys(await import(join(installed, "index.js"))).sort());
+    const made = (await import(join(installed, "index.js"))) as Record<string, { readonly name: string }>;
+    equal(declared.sort(), Object.keys(made).sort());
+    // Whoever prints an object sees its class.
+    for (const [name, one] of Object.entries(made)) check(one.name === name || name === "idempotent", `${one.name} is ${name}`);
     // Linters complain about a class that an interface adds to.
     for (const name of declared) check(!declarations.includes(`interface ${name} `), `${name} is one thing`);
   },

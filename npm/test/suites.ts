@@ -8,6 +8,7 @@ import { guessed } from "./guessed.js";
 import { apart } from "./harness.js";
 import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
+import { kinds } from "./kinds.js";
 import { limits } from "./limits.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
@@ -21,19 +22,17 @@ import { waiting } from "./waiting.js";
 import { takeOvers } from "./take_over.js";
 import { weights } from "./weights.js";
 
-// It moves the host's clock.
-const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_asked_for_again_while_there_is_time_to_wait");
 // It takes all places of the process, and much of its time: Node runs it.
-export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
+export const [crowd, waitingBeside] = apart(waiting, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contract, takeOvers, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, kinds, takeOvers, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];
 
 /** Suites that run one test after another, since some change what all of the host use. */
-export const alone = [late, handlers, javascript, fetches, limits, values, group, guessed, tables];
+export const alone = [handlers, javascript, fetches, limits, values, group, guessed, tables];
 
 /** What differs from host to host: how each sends requests, hears streams and runs JavaScript. */
-export const elsewhere = { beside: [contract], alone: [javascript, fetches, group, guessed, tables] };
+export const elsewhere = { beside: [contract], alone: [javascript, fetches, group, tables] };

@@ -26,29 +26,9 @@ export const throttles: Suite = {
     equal(await stack.client().throttle("b", WINDOW).tryPass(), PASSED);
   },
 
-  async of_twenty_at_once_one_passes(stack) {
-    const ours = throttle(stack, { push: false });
-    const all = await Promise.all(Array.from({ length: 20 }, () => ours.tryPass()));
-    equal(all.filter(({ passed }) => passed).length, 1);
-  },
-
-  async when_the_window_is_over_the_next_passes(stack) {
-    equal(await stack.client().throttle("a", 50).tryPass(), PASSED);
-    await eventually(async () => !(await isClosed(stack)));
-    equal(await throttle(stack).tryPass(), PASSED);
-    isThrottled(await throttle(stack).tryPass());
-  },
-
   async a_lost_reply_or_a_repeat_passes_once(stack) {
     equal(await throttle(stack, new Network("lose the request", "lose the answer")).tryPass(), PASSED);
     isThrottled(await throttle(stack, new Network("lose the answer")).tryPass());
-  },
-
-  async a_call_whose_outcome_is_unknown_gives_its_pass_back(stack) {
-    const once = { ...new Network("lose the answer"), maxAttempts: 1 };
-    equal((await fails("unavailable", throttle(stack, once).tryPass())).isOutcomeUnknown, true);
-    await eventually(async () => !(await isClosed(stack)));
-    equal(await throttle(stack).tryPass(), PASSED);
   },
 
   async a_call_that_was_given_up_gives_its_pass_back(stack) {
@@ -60,12 +40,6 @@ export const throttles: Suite = {
     equal((await thrown(call)) === why, true);
     await eventually(async () => !(await isClosed(stack)));
     equal(await throttle(stack).tryPass(), PASSED);
-  },
-
-  async it_meets_no_lock_of_its_name(stack) {
-    const lease = await stack.lock("a").acquire();
-    equal(await throttle(stack).tryPass(), PASSED);
-    await lease.release();
   },
 
   async a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another(stack) {

@@ -10,7 +10,7 @@ export const values: Suite = {
   async what_the_module_could_not_hold_is_refused_and_no_lease_is_lost(stack) {
     const network = new Network();
     const client = stack.client(network);
-    const { url, credential } = stack.bridge;
+    const { url } = stack.bridge;
     const lease = await client.lock("a").acquire();
     const sent = network.seen.length;
     const key = { key: `${stack.mark}n` };
@@ -23,24 +23,8 @@ export const values: Suite = {
       () => lease.exec(get),
       () => lease.exec(many),
       () => client.read(get),
-      () => client.lock("b").acquireAndRead(get),
-      () => client.lock("b").tryAcquireAndRead(get),
       () => client.lock(HUGE),
-      () => client.lock("b", { label: HUGE }),
-      () => client.lock("b", { signalList: HUGE }),
-      () => client.lock("b").resume(HUGE),
-      () => client.reentrant("b", HUGE),
-      () => client.semaphore(HUGE, 2),
-      () => client.readWrite(HUGE),
-      () => client.lockAll(["b", HUGE]),
-      () => client.once(HUGE),
-      () => client.once("b", { fingerprint: HUGE }),
-      () => client.throttle(HUGE, 1),
-      () => client.debounce(HUGE, 1),
-      () => client.read([], { shardOf: HUGE }),
       () => new Client({ url, credential: HUGE }),
-      () => new Client({ url: HUGE, credential }),
-      () => new Client({ url, credential, prefix: HUGE }),
     ]) {
       const { isOutcomeUnknown } = await fails("invalid_argument", async () => call());
       equal(isOutcomeUnknown, false);

@@ -3,6 +3,7 @@ import { Client } from "edgelock";
 import { contract } from "./contract.js";
 import { debounces } from "./debounce.js";
 import { apart, check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
+import { kinds } from "./kinds.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
@@ -42,5 +43,5 @@ const dialect: Suite = {
   },
 };
 
-const beside = [promises, semaphores, readWrites, multis, onces, throttles, debounces];
+const beside = [promises, kinds, semaphores, readWrites, multis, onces, throttles, debounces];
 run({ url, credential, webdis }, [dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));

@@ -20,8 +20,8 @@ const CALL: Names<CallOptions> = { signal: 1 };
 export type Signals = ReadonlyArray<AbortSignal | undefined>;
 
 /** The signal of a call that has no other options. */
-export function signalOf(call: CallOptions, what: string): AbortSignal | undefined {
-  return abortSignal(options(call, CALL, what).signal, "signal");
+export function signalOf(call: CallOptions): AbortSignal | undefined {
+  return abortSignal(options(call, CALL, "a call").signal, "signal");
 }
 
 /** For a call of which nothing was sent yet. */

@@ -1,6 +1,6 @@
 // What the caller of a failed call can do about it. src/error/advice.rs says the same with Rust's
 // names; a test compares the two.
-import type { ErrorCode, Failure, Reason } from "./failure.js";
+import type { ErrorCode, Reason } from "./failure.js";
 
 const COME_AGAIN = "Try again later.";
 const MAY_HAVE_RUN =
@@ -50,7 +50,6 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
 };
 
 /** The advice for this failure. */
-export function adviceOn({ code, reason, isOutcomeUnknown }: Failure): string {
-  const advice = ADVICE[reason ?? (code as ErrorCode)];
-  return isOutcomeUnknown ? `${MAY_HAVE_RUN} ${advice}` : advice;
+export function adviceOn(why: ErrorCode | Reason, isOutcomeUnknown: boolean): string {
+  return isOutcomeUnknown ? `${MAY_HAVE_RUN} ${ADVICE[why]}` : ADVICE[why];
 }

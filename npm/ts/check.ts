@@ -62,6 +62,12 @@ export function count(value: unknown, what: string, least: 0 | 1 = 0): number | 
   throw invalidArgument(`${what} is a whole number, ${least} to ${most}, or Infinity for no limit, not ${given(value)}${mended(value)}`);
 }
 
+/** How many there are, of something that is counted. */
+export function several(value: unknown, what: string): number {
+  if (isWhole(value, 1, 0xffff_ffff)) return value;
+  throw invalidArgument(`${what} are a whole number, 1 or more, not ${given(value)}`);
+}
+
 function isWhole(value: unknown, least: number, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }

@@ -1,16 +1,14 @@
 // Where the bridge is, and how to reach it.
-import { abortSignal, duration, given, milliseconds, type Names, options as known, text } from "./check.js";
+import { abortSignal, duration, given, milliseconds, type Names, options as known, several, text } from "./check.js";
 import { Cached, type CachedOptions } from "./cached.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
-import { clientConfig, knownSettings, lockConfig, onceConfig } from "./config.js";
+import { clientConfig, type Kind, knownSettings, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
-import type { Host } from "./driver.js";
+import { GoingOn, type Host } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
-import { GoingOn } from "./going-on.js";
 import { instance, Revivable } from "./instance.js";
-import type { ReservationError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import { Lock, type Made, type Maker } from "./lock.js";
 import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
@@ -104,10 +102,8 @@ export class Client {
    * wrong type; what else is wrong is told by the first call.
    */
   lock(name: string, options: LockOptions = {}): Lock {
-    text(name, "a lock's name");
-    const config = lockConfig(options, "a lock");
     const again = (options: LockOptions) => this.lock(name, options);
-    return this.#lock(this.#made("lock", name, ...config), options, { ...this.#called(name, again), hasTurns: !options.takeOver });
+    return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, again, !options.takeOver);
   }
 
   /**
@@ -116,11 +112,8 @@ export class Client {
    * released as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
    */
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
-    text(name, "a lock's name");
-    text(owner, "an owner");
-    const config = lockConfig(options, "a reentrant lock");
     const again = (options: LockOptions) => this.reentrant(name, owner, options);
-    return this.#lock(this.#made("reentrant", name, owner, ...config), options, this.#called(name, again));
+    return this.#lock("a reentrant lock", ["reentrant", text(name, "a lock's name"), text(owner, "an owner")], options, again);
   }
 
   /**
@@ -133,11 +126,8 @@ export class Client {
    * with a `WrongTypeError`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
-    text(name, "a semaphore's name");
-    if (!(Number.isInteger(permits) && permits >= 1 && permits <= 0xffff_ffff)) throw invalidArgument(`permits are a whole number, 1 or more, not ${given(permits)}`);
-    const config = lockConfig(options, "a semaphore");
     const again = (options: LockOptions) => this.semaphore(name, permits, options);
-    return this.#lock(this.#made("semaphore", name, permits, ...config), options, this.#called(name, again));
+    return this.#lock("a semaphore", ["semaphore", text(name, "a semaphore's name"), several(permits, "permits")], options, again);
   }
 
   /**
@@ -161,11 +151,8 @@ export class Client {
    * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it.
    */
   reservations(name: string, units: number, options: ReservationOptions = {}): Lock {
-    text(name, "a name of reservations");
-    if (!(Number.isInteger(units) && units >= 1 && units <= 0xffff_ffff)) throw invalidArgument(`units are a whole number, 1 or more, not ${given(units)}`);
-    const config = lockConfig(options, "a reservation");
     const again = (options: LockOptions) => this.reservations(name, units, options);
-    return this.#lock(this.#made("reservations", name, units, ...config), options, this.#called(name, again));
+    return this.#lock("a reservation", ["reservations", text(name, "a name of reservations"), several(units, "units")], options, again);
   }
 
   /**
@@ -179,9 +166,8 @@ export class Client {
   }
 
   #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
-    const config = lockConfig(options, "a read/write lock");
     const again = (options: LockOptions) => this.#readWrite(name, reads, options);
-    return this.#lock(this.#made(reads ? "reader" : "writer", name, ...config), options, { ...this.#called(name, again), hasTurns: !reads });
+    return this.#lock("a read/write lock", [reads ? "reader" : "writer", name], options, again, !reads);
   }
 
   /**
@@ -203,12 +189,8 @@ export class Client {
   lockAll(names: readonly string[], options: LockAllOptions = {}): Lock {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
-    const config = lockConfig(options, "a lock of several names");
     const again = (options: LockOptions) => this.lockAll(all, options);
-    // In the order in which errors of the module show them.
-    const keys = all.map((name) => this.#prefix + name).sort();
-    const called = { name: all.join(", "), key: keys.join(", "), livesWith: all[0] ?? "", hasTurns: false, again };
-    return this.#lock(this.#made("several", all, ...config), options, called);
+    return this.#lock("a lock of several names", ["several", all], options, again);
   }
 
   /**
@@ -274,7 +256,7 @@ export class Client {
     const commands = toRaw(reads);
     if (shardOf !== undefined) text(shardOf, "shardOf");
     const { instance, value: client } = this.#raw.get();
-    const { replies } = await instance.drive([client, "read", shardOf, false, commands], this.#host, [abortSignal(signal, "signal")]);
+    const { replies } = await instance.drive(client, ["read", shardOf, false, commands], this.#host, [abortSignal(signal, "signal")]);
     return replies;
   }
 
@@ -282,16 +264,16 @@ export class Client {
   async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
     const commands = toRaw(reads);
     const { instance, value: client } = this.#raw.get();
-    const { replies } = await instance.drive([client, "read", name, true, commands], this.#host);
+    const { replies } = await instance.drive(client, ["read", name, true, commands], this.#host);
     return replies;
   }
 
-  #lock(raw: Revivable<Thing>, options: LockOptions, called: Omit<Made, "raw" | "maker">): Lock {
-    return Lock.of({ ...called, raw, maker: this.#maker }, options);
-  }
-
-  /** A lock of one name, whose turns callers cannot share. */
-  #called(name: string, again: (options: LockOptions) => Lock): Omit<Made, "raw" | "maker"> {
-    return { name, key: this.#prefix + name, livesWith: name, hasTurns: false, again };
+  /** What the module is told: which kind, of which name or names, and what else is of the kind. */
+  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly string[], ...Value[]], options: LockOptions, again: Made["again"], hasTurns = false): Lock {
+    const raw = this.#made(...said, ...lockConfig(options, kind));
+    const names = [said[1]].flat();
+    // In the order in which errors of the module show them.
+    const keys = names.map((name) => this.#prefix + name).sort();
+    return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns, again, raw, maker: this.#maker }, options);
   }
 }

@@ -31,6 +31,7 @@ const KINDS = {
   "a read/write lock": OF_A_READ_WRITE,
   "a lock of several names": OF_SEVERAL_NAMES,
 };
+export type Kind = keyof typeof KINDS;
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
 
 /** What a client is made of. */
@@ -57,7 +58,7 @@ export function knownSettings(settings: ClientSettings): ClientSettings {
 }
 
 /** Of a lock of any kind. */
-export function lockConfig(options: AnyLockOptions, kind: keyof typeof KINDS): Value[] {
+export function lockConfig(options: AnyLockOptions, kind: Kind): Value[] {
   known(options, KINDS[kind], kind);
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");

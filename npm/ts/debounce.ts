@@ -1,7 +1,7 @@
 // Lets the last of the calls through that come close together, once it is quiet.
 import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
-import { type Host, inBackground } from "./driver.js";
+import { type Host, inBackground } from "./going-on.js";
 import type { Revivable } from "./instance.js";
 import type { Thing } from "./raw.js";
 
@@ -72,9 +72,9 @@ export class Debounce {
 
   async #run<T>(work: () => T | PromiseLike<T>, options: CallOptions): Promise<DebounceOutcome<T>> {
     checkWork(work);
-    const signal = signalOf(options, "a call");
+    const signal = signalOf(options);
     const { instance, value: debounce } = this.#raw.get();
-    const { value: goesThrough } = await instance.drive([debounce, "call"], this.#host, [signal], this.#key);
+    const { value: goesThrough } = await instance.drive(debounce, ["call"], this.#host, [signal], this.#key);
     return goesThrough ? { superseded: false, value: await this.#host.goingOn.during(work) } : { superseded: true };
   }
 }

@@ -1,27 +1,13 @@
 /// <reference path="./glue.d.ts" />
 // Drives the module's operations: it sends what they ask for, wakes them, listens for them, and
 // tells them what happened. The counterpart of src/drive.rs.
-import { Exchange, Stream } from "edgelock-exchange";
+import { type Done, Exchange, Stream } from "edgelock-exchange";
 import { LONGEST_TIMER } from "./check.js";
 import { InternalError } from "./errors.js";
-import type { GoingOn } from "./going-on.js";
-import type { Instance } from "./instance.js";
+import { type Host, inBackground } from "./going-on.js";
 import { withCause, withThrown } from "./make-error.js";
 import { type Came, type RawLease, type Thing, Told } from "./raw.js";
 import { LineReader, reply, type Said } from "./words.js";
-
-/** What a client's operations are driven with. */
-export interface Host {
-  /** In place of the host's own `fetch`. */
-  readonly fetch?: ((url: string, init: never) => unknown) | undefined;
-  /** Has what is under way outlive its caller. */
-  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
-  /** Aborted when the caller is gone. */
-  readonly signal?: AbortSignal | undefined;
-  /** What does not end then. */
-  readonly goingOn: GoingOn;
-  readonly requestTimeout?: number | undefined;
-}
 
 /** Something that a call waits for. After a detachment it belongs to another driver. */
 interface Flight {
@@ -29,16 +15,21 @@ interface Flight {
   readonly abort: () => void;
 }
 
-/** How an exchange ended, as exchange.js says it. */
-type Ended = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
+/** Calls into the module, while that lasts. */
+export interface Module {
+  readonly hasFailed: boolean;
+  call<T>(call: () => T): T;
+}
 
-/** Drives one call. */
+/** Drives one call, once it is started. */
 export class Driver {
-  readonly #instance: Instance;
+  /** What it comes to. */
+  readonly outcome: Promise<Came>;
+  readonly #module: Module;
   readonly #call: Thing;
   readonly #host: Host;
-  readonly #resolve: (came: Came) => void;
-  readonly #reject: (failure: unknown) => void;
+  #resolve!: (came: Came) => void;
+  #reject!: (failure: unknown) => void;
   readonly #flights = new Map<number, Flight>();
   #isInside = false;
   #wasSent = false;
@@ -46,12 +37,11 @@ export class Driver {
   #hasCome = false;
   #isDone = false;
 
-  constructor(instance: Instance, call: Thing, host: Host, resolve: (came: Came) => void, reject: (failure: unknown) => void) {
-    this.#instance = instance;
+  constructor(module: Module, call: Thing, host: Host) {
+    this.#module = module;
     this.#call = call;
     this.#host = host;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.outcome = new Promise((resolve, reject) => ([this.#resolve, this.#reject] = [resolve, reject]));
   }
 
   /** A bridge may have got a request of it. */
@@ -83,7 +73,7 @@ export class Driver {
     let wishes;
     this.#isInside = true;
     try {
-      wishes = withThrown(thrown, () => this.#read(this.#instance.call(() => this.#call.tell(what, id, failure, status, text))));
+      wishes = withThrown(thrown, () => this.#read(this.#module.call(() => this.#call.tell(what, id, failure, status, text))));
     } catch (error) {
       return this.giveUp(error);
     } finally {
@@ -139,7 +129,7 @@ export class Driver {
   }
 
   #next(): Thing {
-    return this.#instance.call(() => this.#call.made())!;
+    return this.#module.call(() => this.#call.made())!;
   }
 
   #came(text: string): Came {
@@ -150,7 +140,7 @@ export class Driver {
 
   #send(id: number, { url, headers, body, limit, timeout }: Mail): void {
     if (this.#isDone) return;
-    const done: Ended = (failure, status, header, text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${inOneLine(header)}\n${text}`, thrown);
+    const done: Done = (failure, status, header, text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${inOneLine(header)}\n${text}`, thrown);
     this.#wasSent = true;
     const exchange = new Exchange(this.#host.fetch, url, headers, body, limit, timeout, done);
     const flight = this.#launched(id, () => exchange.abort());
@@ -160,7 +150,7 @@ export class Driver {
     if (this.#isDone) return;
     const decoder = new TextDecoder();
     const hear = (piece: Uint8Array) => flight.driver.#tell(Told.Heard, id, 0, 0, decoder.decode(piece, { stream: true }));
-    const done: Ended = (failure, status, _, text) => this.#landed(flight, Told.Ended, id, failure, status, text);
+    const done: Done = (failure, status, _, text) => this.#landed(flight, Told.Ended, id, failure, status, text);
     const stream = new Stream(this.#host.fetch, url, headers, body, timeout, hear, done);
     const flight = this.#launched(id, () => stream.abort());
   }
@@ -187,7 +177,7 @@ export class Driver {
 
   /** Another driver goes on with `call`: with what has these ids, or from its beginning. */
   #detach(call: Thing, ids: readonly number[]): void {
-    const { driver, outcome } = drive(this.#instance, call, this.#host);
+    const driver = new Driver(this.#module, call, this.#host);
     for (const id of ids) {
       const flight = this.#flights.get(id);
       if (flight === undefined) continue;
@@ -196,7 +186,7 @@ export class Driver {
       driver.#flights.set(id, flight);
     }
     if (ids.length === 0) driver.start();
-    void inBackground(outcome, this.#host);
+    void inBackground(driver.outcome, this.#host);
   }
 
   #launched(id: number, abort: () => void): Flight {
@@ -221,7 +211,7 @@ export class Driver {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#abort();
-    if (!this.#instance.hasFailed) this.#instance.call(() => this.#call.free());
+    if (!this.#module.hasFailed) this.#module.call(() => this.#call.free());
     settle();
   }
 }
@@ -256,28 +246,4 @@ function headersOf(text: string): object {
 /** A header that somebody's `fetch` made up may have line breaks. */
 function inOneLine(header = ""): string {
   return header.replaceAll("\n", " ");
-}
-
-/** One that drives `call`, once it is started, and what that comes to. */
-export function drive(instance: Instance, call: Thing, host: Host): { readonly driver: Driver; readonly outcome: Promise<Came> } {
-  let driver!: Driver;
-  const outcome = new Promise<Came>((resolve, reject) => {
-    driver = new Driver(instance, call, host, resolve, reject);
-  });
-  return { driver, outcome };
-}
-
-/**
- * It goes on though its caller is gone, and though nobody waits for what comes of it; whatever the
- * host says to that. A host may stop all else as soon as this is settled: what is to go on behind
- * it must be in the background by then.
- */
-export function inBackground<T>(outcome: Promise<T>, host: Host): Promise<T> {
-  const quiet = outcome.catch(() => {});
-  try {
-    host.waitUntil?.(quiet);
-  } catch {
-    // Then it goes on as without it.
-  }
-  return outcome;
 }

@@ -1,7 +1,7 @@
 // When a lease is over, and why; and the signal that says so.
 import { onAbort, throwIfAborted } from "./abort.js";
 import { LONGEST_TIMER } from "./check.js";
-import { type Host, inBackground } from "./driver.js";
+import { type Host, inBackground } from "./going-on.js";
 import type { EdgelockError } from "./errors.js";
 import { aborted, expired } from "./make-error.js";
 

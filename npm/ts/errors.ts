@@ -19,30 +19,29 @@ export abstract class EdgelockError extends Error {
    * Whether the operation may have been executed although the call failed: unknown is not "no". Of
    * a call that only reads it says no more than that, since such a call changes nothing.
    */
-  readonly isOutcomeUnknown: boolean;
+  declare readonly isOutcomeUnknown: boolean;
   /**
    * Whether the same call may be made again, with a chance: nothing was done, or what was done is
    * not done twice. Come back after `retryAfter` if the error has one. An `exec` or a `commit` of
    * unknown outcome is not retryable, whatever failed: read what it changes first.
    */
-  readonly isRetryable: boolean;
+  declare readonly isRetryable: boolean;
   /**
    * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`
    * if it was about no lock, or if an argument was refused before the lock was known.
    */
-  readonly lock: string | undefined;
+  declare readonly lock: string | undefined;
   /**
    * What the caller can do about it, in a sentence or two. An own property, so that logs show it.
    */
-  readonly advice: string;
+  declare readonly advice: string;
 
   /** @internal */
-  constructor(failure: Failure) {
-    super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
-    this.isOutcomeUnknown = failure.isOutcomeUnknown;
-    this.isRetryable = failure.isRetryable ?? (RETRYABLE.includes(failure.code) && !failure.isOutcomeUnknown);
-    this.lock = failure.lock;
-    this.advice = adviceOn(failure);
+  constructor({ message, cause, reason, ...known }: Failure) {
+    super(message, cause === undefined ? undefined : { cause });
+    const { code, isOutcomeUnknown } = known;
+    // What a class has besides, its failures have by that name.
+    Object.assign(this, { isRetryable: RETRYABLE.includes(code) && !isOutcomeUnknown, ...known, advice: adviceOn(reason ?? code, isOutcomeUnknown) });
   }
 }
 
@@ -52,13 +51,13 @@ export abstract class EdgelockError extends Error {
  */
 export class InvalidArgumentError extends EdgelockError {
   override readonly name = "InvalidArgumentError";
-  readonly code = "invalid_argument";
+  declare readonly code: "invalid_argument";
 }
 
 /** The host gives no random bytes here, as a Worker outside of a request. Nothing was sent. */
 export class EntropyUnavailableError extends EdgelockError {
   override readonly name = "EntropyUnavailableError";
-  readonly code = "entropy_unavailable";
+  declare readonly code: "entropy_unavailable";
 }
 
 /**
@@ -67,32 +66,22 @@ export class EntropyUnavailableError extends EdgelockError {
  */
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
-  readonly code = "held";
+  declare readonly code: "held";
   /**
    * The holder's time left unless it renews, in whole milliseconds, rounded up. `null` if the lock
    * has no expiry.
    */
-  readonly remaining: number | null;
+  declare readonly remaining: number | null;
   /** How many waiters were ahead of this call when it last asked. */
-  readonly ahead: number;
+  declare readonly ahead: number;
   /** What the holder set as its `label`; `null` if it has none. */
-  readonly label: string | null;
+  declare readonly label: string | null;
   /**
    * How long to stay away, in whole milliseconds: an estimate of when it would be this call's turn.
    */
-  readonly retryAfter: number;
+  declare readonly retryAfter: number;
   /** How many requests the call sent, including the one that leaves the queue. */
-  readonly requests: number;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.remaining = failure.remaining ?? null;
-    this.ahead = failure.ahead ?? 0;
-    this.label = failure.label ?? null;
-    this.retryAfter = failure.retryAfter ?? 0;
-    this.requests = failure.requests ?? 0;
-  }
+  declare readonly requests: number;
 }
 
 /**
@@ -102,15 +91,9 @@ export class HeldError extends EdgelockError {
  */
 export class QuarantinedError extends EdgelockError {
   override readonly name = "QuarantinedError";
-  readonly code = "quarantined";
+  declare readonly code: "quarantined";
   /** The least time until a majority may have a say again, in whole milliseconds. */
-  readonly retryAfter: number;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.retryAfter = failure.retryAfter ?? 0;
-  }
+  declare readonly retryAfter: number;
 }
 
 /**
@@ -120,18 +103,11 @@ export class QuarantinedError extends EdgelockError {
  */
 export class NotReplicatedError extends EdgelockError {
   override readonly name = "NotReplicatedError";
-  readonly code = "not_replicated";
+  declare readonly code: "not_replicated";
   /** How many replicas had to acknowledge. */
-  readonly asked: number;
+  declare readonly asked: number;
   /** How many did. */
-  readonly acknowledged: number;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.asked = failure.asked ?? 0;
-    this.acknowledged = failure.acknowledged ?? 0;
-  }
+  declare readonly acknowledged: number;
 }
 
 /**
@@ -140,7 +116,7 @@ export class NotReplicatedError extends EdgelockError {
  */
 export class FingerprintMismatchError extends EdgelockError {
   override readonly name = "FingerprintMismatchError";
-  readonly code = "fingerprint_mismatch";
+  declare readonly code: "fingerprint_mismatch";
 }
 
 /**
@@ -150,19 +126,11 @@ export class FingerprintMismatchError extends EdgelockError {
  */
 export class ResultError extends EdgelockError {
   override readonly name = "ResultError";
-  readonly code: "result_too_large" | "result_unreadable";
+  declare readonly code: "result_too_large" | "result_unreadable";
   /** How many bytes it has, of one that is too large. */
-  readonly bytes: number | null;
+  declare readonly bytes: number | null;
   /** How many it may have. */
-  readonly most: number | null;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.code = failure.code as ResultError["code"];
-    this.bytes = failure.bytes ?? null;
-    this.most = failure.most ?? null;
-  }
+  declare readonly most: number | null;
 }
 
 /**
@@ -172,13 +140,7 @@ export class ResultError extends EdgelockError {
  */
 export class ReservationError extends EdgelockError {
   override readonly name = "ReservationError";
-  readonly code: "sold_out" | "owner_limit" | "confirmed";
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.code = failure.code as ReservationError["code"];
-  }
+  declare readonly code: "sold_out" | "owner_limit" | "confirmed";
 }
 
 /**
@@ -188,13 +150,7 @@ export class ReservationError extends EdgelockError {
  */
 export class LostError extends EdgelockError {
   override readonly name = "LostError";
-  readonly code: "lost" | "expired" | "max_hold_exceeded";
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.code = failure.code as LostError["code"];
-  }
+  declare readonly code: "lost" | "expired" | "max_hold_exceeded";
 }
 
 /**
@@ -203,7 +159,7 @@ export class LostError extends EdgelockError {
  */
 export class ReleasedError extends EdgelockError {
   override readonly name = "ReleasedError";
-  readonly code = "released";
+  declare readonly code: "released";
 }
 
 /**
@@ -212,24 +168,17 @@ export class ReleasedError extends EdgelockError {
  */
 export class BusyError extends EdgelockError {
   override readonly name = "BusyError";
-  readonly code = "busy";
+  declare readonly code: "busy";
 }
 
 /** A command failed. The operation itself and all other commands were executed. */
 export class CommandFailedError extends EdgelockError {
   override readonly name = "CommandFailedError";
-  readonly code = "command_failed";
+  declare readonly code: "command_failed";
   /** Which of the given commands failed, from 0. */
-  readonly index: number;
+  declare readonly index: number;
   /** Its name, without its arguments. */
-  readonly command: string;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.index = failure.index ?? 0;
-    this.command = failure.command ?? "";
-  }
+  declare readonly command: string;
 }
 
 /**
@@ -238,7 +187,7 @@ export class CommandFailedError extends EdgelockError {
  */
 export class WrongTypeError extends EdgelockError {
   override readonly name = "WrongTypeError";
-  readonly code = "wrong_type";
+  declare readonly code: "wrong_type";
 }
 
 /**
@@ -247,13 +196,7 @@ export class WrongTypeError extends EdgelockError {
  */
 export class RefusedError extends EdgelockError {
   override readonly name = "RefusedError";
-  readonly code: "unauthorized" | "refused";
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.code = failure.code as RefusedError["code"];
-  }
+  declare readonly code: "unauthorized" | "refused";
 }
 
 /**
@@ -262,18 +205,12 @@ export class RefusedError extends EdgelockError {
  */
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
-  readonly code = "unavailable";
+  declare readonly code: "unavailable";
   /**
    * When the bridge wants to be asked again, in whole milliseconds from the end of the call; `null`
    * if it did not say.
    */
-  readonly retryAfter: number | null;
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.retryAfter = failure.retryAfter ?? null;
-  }
+  declare readonly retryAfter: number | null;
 }
 
 /**
@@ -281,7 +218,7 @@ export class UnavailableError extends EdgelockError {
  */
 export class TimedOutError extends EdgelockError {
   override readonly name = "TimedOutError";
-  readonly code = "timed_out";
+  declare readonly code: "timed_out";
 }
 
 /**
@@ -290,13 +227,7 @@ export class TimedOutError extends EdgelockError {
  */
 export class BadResponseError extends EdgelockError {
   override readonly name = "BadResponseError";
-  readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
-
-  /** @internal */
-  constructor(failure: Failure) {
-    super(failure);
-    this.code = failure.code as BadResponseError["code"];
-  }
+  declare readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
 }
 
 /**
@@ -306,11 +237,11 @@ export class BadResponseError extends EdgelockError {
  */
 export class InternalError extends EdgelockError {
   override readonly name = "InternalError";
-  readonly code = "internal";
+  declare readonly code: "internal";
 
   /** @internal */
   constructor(message: string, cause: unknown, reason?: "no_wasm") {
-    super({ code: "internal", message, isOutcomeUnknown: reason === undefined, cause, ...(reason && { reason }) });
+    super({ code: "internal", message, isOutcomeUnknown: reason === undefined, cause, reason });
   }
 }
 

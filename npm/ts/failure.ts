@@ -2,13 +2,13 @@
 
 /** How an error leaves the wasm module. */
 export interface Failure {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly message: string;
   readonly isOutcomeUnknown: boolean;
   readonly isRetryable?: boolean;
   /** What is known besides the code. Advice follows it. */
-  readonly reason?: Reason;
-  readonly lock?: string;
+  readonly reason?: Reason | undefined;
+  readonly lock?: string | undefined;
   readonly remaining?: number | null;
   readonly ahead?: number;
   readonly label?: string | null;
@@ -20,8 +20,8 @@ export interface Failure {
   readonly cause?: unknown;
   readonly asked?: number;
   readonly acknowledged?: number;
-  readonly bytes?: number;
-  readonly most?: number;
+  readonly bytes?: number | null;
+  readonly most?: number | null;
 }
 
 /** As in src/error/reason.rs; the last three are of this side of the border. */

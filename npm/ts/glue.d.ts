@@ -8,7 +8,7 @@ declare module "edgelock-glue" {
 }
 // src/web/exchange.js, which Rust Workers use too.
 declare module "edgelock-exchange" {
-  type Done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
+  export type Done = (failure: number, status: number, header: string | undefined, text: string, thrown: unknown) => void;
   type Send = ((url: string, init: never) => unknown) | undefined;
   export class Exchange {
     constructor(send: Send, url: string, headers: object, body: string, bodyLimit: number, timeout: number, done: Done);

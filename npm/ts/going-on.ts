@@ -1,6 +1,5 @@
-// Work that goes on though its caller is gone, since others get what comes of it.
+// What a host gives a call to be driven with, and what goes on though its caller is gone.
 import { onAbort } from "./abort.js";
-import type { Host } from "./driver.js";
 
 /** Such work of one client. */
 export class GoingOn {
@@ -43,7 +42,35 @@ export class GoingOn {
   }
 }
 
+/** What a client's operations are driven with. */
+export interface Host {
+  /** In place of the host's own `fetch`. */
+  readonly fetch?: ((url: string, init: never) => unknown) | undefined;
+  /** Has what is under way outlive its caller. */
+  readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
+  /** Aborted when the caller is gone. */
+  readonly signal?: AbortSignal | undefined;
+  /** What does not end then. */
+  readonly goingOn: GoingOn;
+  readonly requestTimeout?: number | undefined;
+}
+
 /** The signal that ends what begins now when the caller is gone. */
 export function heeded({ goingOn, signal }: Host): AbortSignal | undefined {
   return goingOn.isOn ? undefined : signal;
+}
+
+/**
+ * It goes on though its caller is gone, and though nobody waits for what comes of it; whatever the
+ * host says to that. A host may stop all else as soon as this is settled: what is to go on behind
+ * it must be in the background by then.
+ */
+export function inBackground<T>(outcome: Promise<T>, host: Host): Promise<T> {
+  const quiet = outcome.catch(() => {});
+  try {
+    host.waitUntil?.(quiet);
+  } catch {
+    // Then it goes on as without it.
+  }
+  return outcome;
 }

@@ -124,7 +124,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * for one answer, those for which no room was left are in the next turn.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
-    const signal = signalOf(options, "a call");
+    const signal = signalOf(options);
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
     if (!lock.home.hasTurns) throw invalidArgument("a semaphore, reservations, a reentrant lock, a lock to read under, a lock of several names, or one that is taken over has no turns that callers could share");
     const raw = toRaw(said(this.#section.reads(item), "reads"));

@@ -1,6 +1,7 @@
 // A lease as the module has it. Keeps it until nothing calls it any more.
-import { drive, type Host, inBackground } from "./driver.js";
-import type { Instance } from "./instance.js";
+import { Driver } from "./driver.js";
+import { type Host, inBackground } from "./going-on.js";
+import type { Call, Instance } from "./instance.js";
 import { released } from "./make-error.js";
 import type { Came, RawLease, Thing } from "./raw.js";
 import type { Value } from "./words.js";
@@ -48,9 +49,8 @@ export class Held {
     return this.#instance.ask(this.#thing, what);
   }
 
-  drive(call: readonly Value[] | ((lease: Thing) => Thing), signal?: AbortSignal): Promise<Came> {
-    const begin = typeof call === "function" ? () => call(this.#thing) : ([this.#thing, ...call] as const);
-    return this.#instance.drive(begin, this.#host, [signal], this.key);
+  drive(call: Call, signal?: AbortSignal): Promise<Came> {
+    return this.#instance.drive(this.#thing, call, this.#host, [signal], this.key);
   }
 
   /** Until `call` has ended, the module does not forget it. */
@@ -84,9 +84,9 @@ export class Held {
     const call = this.#givesBack ? this.#instance.make(this.#thing, "giveBack") : undefined;
     this.#instance.call(() => this.#thing.free());
     if (call === undefined) return;
-    const { driver, outcome } = drive(this.#instance, call, this.#host);
+    const driver = new Driver(this.#instance, call, this.#host);
     driver.start();
-    void inBackground(outcome, this.#host);
+    void inBackground(driver.outcome, this.#host);
   }
 
   /**

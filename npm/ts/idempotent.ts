@@ -5,7 +5,7 @@ import { FingerprintMismatchError, HeldError, ResultError, type TimedOutError, t
 import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
 import { invalidArgument } from "./make-error.js";
 import type { Lease } from "./lease.js";
-import type { Once, OnceOptions } from "./once.js";
+import { MOST_BYTES, type Once, type OnceOptions } from "./once.js";
 
 /** A handler as in Workers, Deno and Bun: it gets a request, and whatever its host adds. */
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | PromiseLike<Response>;
@@ -161,9 +161,6 @@ async function kept(response: Response): Promise<Kept> {
     return { ...head, body: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")), isBinary: true };
   }
 }
-
-/** No `maxBytes` may be larger. */
-const MOST_BYTES = 256 * 1024;
 
 /** The body, or, of one that is too large to be kept, more than may be kept: it need not end. */
 async function read({ body }: Response): Promise<Uint8Array> {

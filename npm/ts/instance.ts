@@ -2,7 +2,8 @@
 // The wasm module at work. Replaces a module that failed.
 import { instantiate } from "edgelock-glue";
 import { onAbort, type Signals, throwIfAborted } from "./abort.js";
-import { drive, type Driver, type Host } from "./driver.js";
+import { Driver } from "./driver.js";
+import type { Host } from "./going-on.js";
 import { EdgelockError, InternalError } from "./errors.js";
 import type { Failure } from "./failure.js";
 import { aborted, toError } from "./make-error.js";
@@ -14,6 +15,9 @@ import { type Value, words } from "./words.js";
  * nothing to throw in it.
  */
 const NOTHING: readonly never[] = [];
+
+/** A call that these words make of a thing, or this function. */
+export type Call = readonly Value[] | ((thing: Thing) => Thing);
 
 let load: (() => WebAssembly.Module) | undefined;
 let current: Instance | undefined;
@@ -77,19 +81,18 @@ export class Instance {
   }
 
   /**
-   * Drives a call to its end, or until one of `signals` is aborted: the one that `begin` makes, or
-   * that these words make of a thing. If it is the call of a `lock`, a failure that does not say
-   * which lock it is of names that.
+   * Drives a call of a thing to its end, or until one of `signals` is aborted. If it is the call of
+   * a `lock`, a failure that does not say which lock it is of names that.
    */
-  async drive(begin: (() => Thing) | readonly [Thing, ...Value[]], host: Host, signals: Signals = [], lock?: string): Promise<Came> {
+  async drive(thing: Thing, call: Call, host: Host, signals: Signals = [], lock?: string): Promise<Came> {
     throwIfAborted(signals, lock);
-    const call = typeof begin === "function" ? this.call(begin) : this.make(...begin);
-    const { driver, outcome } = drive(this, call, host);
+    const made = typeof call === "function" ? this.call(() => call(thing)) : this.make(thing, ...call);
+    const driver = new Driver(this, made, host);
     const stop = onAbort(signals, () => driver.cancel(signals.find((signal) => signal?.aborted)?.reason));
     this.#driven.add(driver);
     driver.start();
     try {
-      return await outcome;
+      return await driver.outcome;
     } catch (error) {
       const isReason = signals.some((signal) => signal?.aborted && signal.reason === error);
       throw isReason ? aborted(error, driver.wasSent, lock) : translated(error, lock);

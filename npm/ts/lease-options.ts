@@ -1,6 +1,5 @@
 // How a lease is renewed and kept.
 import type { CallOptions } from "./abort.js";
-import type { Lease } from "./lease.js";
 
 /** For how long a lease is renewed. */
 export interface RenewOptions extends CallOptions {

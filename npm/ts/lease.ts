@@ -2,11 +2,11 @@
 import { type CallOptions, onAbort, signalOf, throwIfAborted } from "./abort.js";
 import { abortSignal, limit, milliseconds, type Names, options as known, work as checkWork } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import type { Host } from "./driver.js";
+import type { Host } from "./going-on.js";
 import { Ending } from "./ending.js";
-import { BusyError, CommandFailedError, EdgelockError, LostError, type NotReplicatedError } from "./errors.js";
+import { BusyError, CommandFailedError, EdgelockError, LostError } from "./errors.js";
 import { Held } from "./held.js";
-import type { Instance } from "./instance.js";
+import type { Call, Instance } from "./instance.js";
 import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 import { busy, expired, released, unavailable } from "./make-error.js";
 import type { RawLease, Reply, Thing } from "./raw.js";
@@ -136,10 +136,7 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   async renew(options: RenewOptions = {}): Promise<void> {
     const { ttl, signal } = known(options, RENEW, "a renewal");
-    const ms = milliseconds(ttl, "ttl");
-    await this.#call(() => this.#held.drive(["renew", ms], abortSignal(signal, "signal")));
-    this.#hasDeadline = true;
-    this.#ending.watch();
+    await this.#prolong(["renew", milliseconds(ttl, "ttl")], abortSignal(signal, "signal"));
   }
 
   /**
@@ -150,10 +147,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * reader's from now on; call it again.
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
-    const signal = signalOf(options, "a call");
-    await this.#call(() => this.#held.drive(["downgrade"], signal));
-    this.#hasDeadline = true;
-    this.#ending.watch();
+    await this.#prolong(["downgrade"], signalOf(options));
   }
 
   /**
@@ -162,12 +156,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * {@link NotReplicatedError} they were applied.
    */
   async exec(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
-    const rawCommands = toRaw(commands);
-    const signal = signalOf(options, "a call");
-    const { replies } = await this.#call(() => this.#held.drive(["exec", rawCommands], signal));
-    this.#hasDeadline = true;
-    this.#ending.watch();
-    return replies;
+    return this.#prolong(["exec", toRaw(commands)], signalOf(options));
   }
 
   /**
@@ -175,14 +164,12 @@ export class Lease implements Disposable, AsyncDisposable {
    * exactly once or not at all, as with {@link Lease.exec}.
    */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
-    const rawCommands = toRaw(commands);
-    return this.#finish(["commit", rawCommands], signalOf(options, "a call"));
+    return this.#finish(["commit", toRaw(commands)], signalOf(options));
   }
 
   /** @internal As {@link Lease.commit}. The reply to a command that failed is its error. */
   async commitEach(commands: readonly Command[]): Promise<Reply[]> {
-    const rawCommands = toRaw(commands);
-    return this.#finish(["commitEach", rawCommands]);
+    return this.#finish(["commitEach", toRaw(commands)]);
   }
 
   /** @internal Gives the lock back by a commit of the module's own. */
@@ -195,7 +182,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * worth trying, to release again.
    */
   async release(options: CallOptions = {}): Promise<void> {
-    await this.#finish(["release"], signalOf(options, "a call"));
+    await this.#finish(["release"], signalOf(options));
   }
 
   /**
@@ -223,8 +210,7 @@ export class Lease implements Disposable, AsyncDisposable {
     const begin = async () => {
       hasBegun = true;
       // A resumed lease was renewed for it.
-      this.#hasDeadline = true;
-      this.#ending.watch();
+      this.#goOn();
       try {
         const gone = new Promise<never>((_, reject) => (kept.abandon = reject));
         outcome = { value: await Promise.race([this.#ending.stoppable(() => work(this), signal), gone]) };
@@ -284,8 +270,7 @@ export class Lease implements Disposable, AsyncDisposable {
       quiet();
       stopper.abort();
       // A resumed lease was renewed for it.
-      this.#hasDeadline ||= this.remaining > 0;
-      this.#ending.watch();
+      this.#goOn(this.remaining > 0);
     };
     const quiet = onAbort([signal], stop);
     const before = this.#kept?.ended;
@@ -361,11 +346,24 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
+  /** A write that renews. */
+  async #prolong(call: readonly Value[], signal: AbortSignal | undefined): Promise<Reply[]> {
+    const { replies } = await this.#call(() => this.#held.drive(call, signal));
+    this.#goOn();
+    return replies;
+  }
+
+  /** The deadline has moved, and is known if it `hasOne`. */
+  #goOn(hasOne = true): void {
+    this.#hasDeadline ||= hasOne;
+    this.#ending.watch();
+  }
+
   /**
    * A release or a commit. While it is under way no time is left, and the signal waits for its
    * outcome.
    */
-  async #finish(end: readonly Value[] | ((lease: Thing) => Thing), signal?: AbortSignal): Promise<Reply[]> {
+  async #finish(end: Call, signal?: AbortSignal): Promise<Reply[]> {
     throwIfAborted([signal]);
     this.#endings++;
     try {

@@ -3,7 +3,7 @@ import { onAbort, type Signals } from "./abort.js";
 import { aborted, heldBehind, unavailable } from "./make-error.js";
 import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./check.js";
-import { inBackground } from "./driver.js";
+import { inBackground } from "./going-on.js";
 import { Acquisition, type Home, type Lock } from "./lock.js";
 
 /** A turn, its line, and the lock to drive it with. */

@@ -1,8 +1,4 @@
 // How to ask for a lock, of each kind.
-import type { CallOptions } from "./abort.js";
-import type { HeldError, LostError, NotReplicatedError, ReservationError } from "./errors.js";
-import type { Lease } from "./lease.js";
-import type { Lock } from "./lock.js";
 
 /** How to ask for a lock. Durations are whole milliseconds. A limit of `Infinity` means none. */
 export interface LockOptions {

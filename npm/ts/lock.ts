@@ -2,10 +2,9 @@
 import { type CallOptions, type Signals, signalOf } from "./abort.js";
 import { text, work as checkWork } from "./check.js";
 import { type Command, toRaw } from "./command.js";
-import { type Host, inBackground } from "./driver.js";
+import { heeded, type Host, inBackground } from "./going-on.js";
 import type { LockEvent } from "./event.js";
-import { heeded } from "./going-on.js";
-import { type Instance, instance, Revivable } from "./instance.js";
+import { type Call, type Instance, instance, Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
 import type { Came, Holder, Inspection, RawCommands, RawLease, Reply, Thing } from "./raw.js";
@@ -167,8 +166,7 @@ export class Lock {
    * of the same instant.
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
-    const commands = toRaw(reads);
-    return this.#wait(["tryAndRead", commands], options, ({ lease, replies }, of) => [lease ? this.#lease(lease, of) : null, replies]);
+    return this.#wait(["tryAndRead", toRaw(reads)], options, ({ lease, replies }, of) => [lease ? this.#lease(lease, of) : null, replies]);
   }
 
   /**
@@ -184,8 +182,7 @@ export class Lock {
    * the lock.
    */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
-    const commands = toRaw(reads);
-    return this.#wait(["acquire", commands], options, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
+    return this.#wait(["acquire", toRaw(reads)], options, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
   }
 
   /**
@@ -292,12 +289,11 @@ export class Lock {
   }
 
   /** What `take` makes of the outcome of `call`. */
-  async #wait<Taken>(call: readonly Value[] | ((lock: Thing) => Thing), options: CallOptions, take: (came: Came, of: Instance) => Taken): Promise<Taken> {
+  async #wait<Taken>(call: Call, options: CallOptions, take: (came: Came, of: Instance) => Taken): Promise<Taken> {
     const { key, raw, maker } = this.#made;
-    const signals = [this.#options.signal, heeded(maker), signalOf(options, "a call")];
+    const signals = [this.#options.signal, heeded(maker), signalOf(options)];
     const { instance, value: lock } = raw.get();
-    const begin = typeof call === "function" ? () => call(lock) : ([lock, ...call] as const);
-    const outcome = instance.drive(begin, maker, signals, key);
+    const outcome = instance.drive(lock, call, maker, signals, key);
     return inBackground(outcome.then((came) => take(came, instance)), maker);
   }
 }

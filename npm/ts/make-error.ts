@@ -21,7 +21,7 @@ import {
   UnavailableError,
   WrongTypeError,
 } from "./errors.js";
-import type { Failure, Reason } from "./failure.js";
+import type { ErrorCode, Failure, Reason } from "./failure.js";
 import { inOneLine, quoted } from "./quoted.js";
 import { reason } from "edgelock-exchange";
 
@@ -42,57 +42,43 @@ export function withCause({ isThrown, ...failure }: Failure & { readonly isThrow
   return isThrown ? { ...failure, cause: thrown } : failure;
 }
 
+/** The classes of all codes but that of a fault of our own. */
+const CLASSES: Readonly<Record<Exclude<ErrorCode, "internal">, new (failure: Failure) => AnyEdgelockError>> = {
+  invalid_argument: InvalidArgumentError,
+  entropy_unavailable: EntropyUnavailableError,
+  held: HeldError,
+  quarantined: QuarantinedError,
+  not_replicated: NotReplicatedError,
+  fingerprint_mismatch: FingerprintMismatchError,
+  result_too_large: ResultError,
+  result_unreadable: ResultError,
+  sold_out: ReservationError,
+  owner_limit: ReservationError,
+  confirmed: ReservationError,
+  lost: LostError,
+  expired: LostError,
+  max_hold_exceeded: LostError,
+  released: ReleasedError,
+  busy: BusyError,
+  command_failed: CommandFailedError,
+  wrong_type: WrongTypeError,
+  unauthorized: RefusedError,
+  refused: RefusedError,
+  unavailable: UnavailableError,
+  timed_out: TimedOutError,
+  redirected: BadResponseError,
+  not_json: BadResponseError,
+  truncated: BadResponseError,
+  too_large: BadResponseError,
+  unexpected_reply: BadResponseError,
+};
+
 /** The error that a failure stands for. */
 export function toError(told: Failure): AnyEdgelockError {
   const failure = withOwnCause(told);
-  switch (failure.code) {
-    case "invalid_argument":
-      return new InvalidArgumentError(failure);
-    case "entropy_unavailable":
-      return new EntropyUnavailableError(globalThis.crypto === undefined ? { ...failure, ...NO_CRYPTO } : failure);
-    case "held":
-      return new HeldError(failure);
-    case "quarantined":
-      return new QuarantinedError(failure);
-    case "not_replicated":
-      return new NotReplicatedError(failure);
-    case "fingerprint_mismatch":
-      return new FingerprintMismatchError(failure);
-    case "result_too_large":
-    case "result_unreadable":
-      return new ResultError(failure);
-    case "sold_out":
-    case "owner_limit":
-    case "confirmed":
-      return new ReservationError(failure);
-    case "lost":
-    case "expired":
-    case "max_hold_exceeded":
-      return new LostError(failure);
-    case "released":
-      return new ReleasedError(failure);
-    case "busy":
-      return new BusyError(failure);
-    case "command_failed":
-      return new CommandFailedError(failure);
-    case "wrong_type":
-      return new WrongTypeError(failure);
-    case "unauthorized":
-    case "refused":
-      return new RefusedError(failure);
-    case "unavailable":
-      return new UnavailableError(failure);
-    case "timed_out":
-      return new TimedOutError(failure);
-    case "redirected":
-    case "not_json":
-    case "truncated":
-    case "too_large":
-    case "unexpected_reply":
-      return new BadResponseError(failure);
-    default:
-      return new InternalError(failure.message, failure);
-  }
+  if (failure.code === "internal") return new InternalError(failure.message, failure);
+  const lacksCrypto = failure.code === "entropy_unavailable" && globalThis.crypto === undefined;
+  return new CLASSES[failure.code](lacksCrypto ? { ...failure, ...NO_CRYPTO } : failure);
 }
 
 /** Of Node 18, and of what is older. */
@@ -109,8 +95,7 @@ function withOwnCause(failure: Failure): Failure {
 }
 
 export function invalidArgument(message: string, reason?: Reason): InvalidArgumentError {
-  const more = reason === undefined ? {} : { reason };
-  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false, ...more });
+  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false, reason });
 }
 
 export function released(lock: string): ReleasedError {
@@ -126,7 +111,7 @@ export function expired(lock: string): LostError {
 }
 
 export function resultUnreadable(lock: string, message: string, cause: unknown): ResultError {
-  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)}: ${message}`, isOutcomeUnknown: false, lock, cause });
+  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)}: ${message}`, isOutcomeUnknown: false, lock, cause, bytes: null, most: null });
 }
 
 export function resultTooLarge(lock: string, bytes: number, most: number): ResultError {
@@ -141,17 +126,16 @@ const SHORTEST = 100;
  */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
   const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
-  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, requests: 0, retryAfter: Math.ceil(Math.min(ttl, Math.max(wait, SHORTEST))) });
+  const retryAfter = Math.ceil(Math.min(ttl, Math.max(wait, SHORTEST)));
+  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, label: null, requests: 0, retryAfter });
 }
 
 export function unavailable(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): UnavailableError {
-  const about = lock === undefined ? {} : { lock };
-  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, cause, ...about });
+  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, lock, cause, retryAfter: null });
 }
 
 export function refused(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): RefusedError {
-  const about = lock === undefined ? {} : { lock };
-  return new RefusedError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, cause, ...about });
+  return new RefusedError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, lock, cause });
 }
 
 /**

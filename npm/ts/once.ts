@@ -1,9 +1,8 @@
 // Work that is executed once for a key, and whose result is kept for later calls.
-import { type CallOptions, signalOf } from "./abort.js";
+import { type CallOptions, type Signals, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
-import { type Host, inBackground } from "./driver.js";
+import { heeded, type Host, inBackground } from "./going-on.js";
 import { ResultError, TimedOutError, UnavailableError } from "./errors.js";
-import { heeded } from "./going-on.js";
 import { resultTooLarge, resultUnreadable } from "./make-error.js";
 import type { Revivable } from "./instance.js";
 import { Lease } from "./lease.js";
@@ -44,7 +43,7 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
 
 const DEFAULT_BYTES = 64 * 1024;
 /** No `maxBytes` may be larger. */
-const MOST_BYTES = 256 * 1024;
+export const MOST_BYTES = 256 * 1024;
 
 /** What came of work that is executed once. */
 export interface OnceOutcome<T> {
@@ -114,10 +113,10 @@ export class Once<L extends Lease | undefined = Lease> {
 
   async #run<T>(work: (lease: Lease | undefined) => T | PromiseLike<T>, options: CallOptions): Promise<OnceOutcome<T>> {
     checkWork(work);
-    const signal = signalOf(options, "a call");
+    const signal = signalOf(options);
     const { instance, value: once } = this.#raw.get();
     const signals = [this.#options.signal, heeded(this.#host), signal];
-    const begun = await this.#orNotKept(() => instance.drive([once, "begin"], this.#host, signals, this.#lock), signals);
+    const begun = await this.#orNotKept(() => instance.drive(once, ["begin"], this.#host, signals, this.#lock), signals);
     if ("notKept" in begun) return this.#host.goingOn.during(async () => ({ value: await work(undefined), replayed: false, ...begun }));
     if (begun.lease === undefined) return { value: this.#read(begun.value as string) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
@@ -162,9 +161,9 @@ export class Once<L extends Lease | undefined = Lease> {
    * the result may be forgotten or not, and a later call returns `false` if it was.
    */
   async forget(options: CallOptions = {}): Promise<boolean> {
-    const signal = signalOf(options, "a call");
+    const signal = signalOf(options);
     const { instance, value: once } = this.#raw.get();
-    const { value } = await inBackground(instance.drive([once, "forget"], this.#host, [signal], this.#lock), this.#host);
+    const { value } = await inBackground(instance.drive(once, ["forget"], this.#host, [signal], this.#lock), this.#host);
     return value as boolean;
   }
 
@@ -202,8 +201,6 @@ export class Once<L extends Lease | undefined = Lease> {
     return resultUnreadable(this.#lock, why, cause);
   }
 }
-
-type Signals = ReadonlyArray<AbortSignal | undefined>;
 
 const isAborted = (signals: Signals): boolean => signals.some((signal) => signal?.aborted);
 

@@ -1,6 +1,6 @@
 // Lets one call through in a window, and tells the others when the next may go.
 import { type CallOptions, signalOf } from "./abort.js";
-import type { Host } from "./driver.js";
+import type { Host } from "./going-on.js";
 import type { Revivable } from "./instance.js";
 import type { Thing } from "./raw.js";
 
@@ -49,9 +49,9 @@ export class Throttle {
    * aborted, what Redis may have of the call is given back in the background.
    */
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
-    const signal = signalOf(options, "a call");
+    const signal = signalOf(options);
     const { instance, value: throttle } = this.#raw.get();
-    const { value } = await instance.drive([throttle, "call"], this.#host, [signal], this.#key);
+    const { value } = await instance.drive(throttle, ["call"], this.#host, [signal], this.#key);
     const retryAfter = value as number | null;
     return retryAfter === null ? { passed: true } : { passed: false, retryAfter };
   }
