@@ -9,6 +9,7 @@ import { apart } from "./harness.js";
 import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { limits } from "./limits.js";
+import { severalLimits } from "./several_limits.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
@@ -27,7 +28,7 @@ const [late, others] = apart(waiting, "a_grant_that_is_over_when_it_is_read_is_a
 export const [crowd, waitingBeside] = apart(others, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contract, takeOvers, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, takeOvers, semaphores, weights, reservations, readWrites, multis, severalLimits, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

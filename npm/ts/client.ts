@@ -3,7 +3,7 @@ import { abortSignal, duration, given, milliseconds, type Names, options as know
 import { Cached, type CachedOptions } from "./cached.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
-import { clientConfig, knownSettings, lockConfig, onceConfig } from "./config.js";
+import { clientConfig, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
 import type { Host } from "./driver.js";
 import { environment, lookUp } from "./environment.js";
@@ -13,7 +13,7 @@ import { instance, Revivable } from "./instance.js";
 import type { ReservationError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import { Lock, type Made, type Maker } from "./lock.js";
-import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
+import type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
 import type { Reply, Thing } from "./raw.js";
@@ -205,10 +205,31 @@ export class Client {
     const all = Array.from(names, (name) => text(name, "a lock's name"));
     const config = lockConfig(options, "a lock of several names");
     const again = (options: LockOptions) => this.lockAll(all, options);
-    // In the order in which errors of the module show them.
-    const keys = all.map((name) => this.#prefix + name).sort();
-    const called = { name: all.join(", "), key: keys.join(", "), livesWith: all[0] ?? "", hasTurns: false, again };
-    return this.#lock(this.#made("several", all, ...config), options, called);
+    return this.#lock(this.#made("several", all, ...config), options, this.#calledAll(all, again));
+  }
+
+  /**
+   * Several limits in one lease: permits of 1 to 32 {@link Client.semaphore | semaphores}, all or
+   * none, as one of each tenant and twenty in all. Sends nothing.
+   *
+   * Each name is the semaphore of that name: its holders and these leases count together. The lease
+   * has one token, one ttl and one fence. If one permit is lost, the whole lease is, and the others
+   * are given back. A {@link HeldError} says in `lock` which name has too few permits.
+   *
+   * A waiter holds nothing, so none deadlocks. It queues for the name that it was refused for. When
+   * there is room for it, a release leaves that free, and tells it to ask for all again; of such
+   * waiters the oldest first. Newcomers, and callers of one limit, may take the room meanwhile, so
+   * it cannot be fair. `inspect` says in `free` for how many more of these leases there is room.
+   * `forceRelease` frees all permits of all names.
+   *
+   * On a Redis Cluster, and with `shards`, all names need one hash tag.
+   */
+  limits(limits: readonly Limit[], options: LimitsOptions = {}): Lock {
+    if (!Array.isArray(limits)) throw invalidArgument(`limits are an array of { name, limit }, not ${given(limits)}`);
+    const all = Array.from(limits, limitConfig);
+    const config = lockConfig(options, "a lock of several limits");
+    const again = (options: LockOptions) => this.limits(all.map(([name, limit, permits]) => ({ name, limit, permits })), options);
+    return this.#lock(this.#made("limits", all, ...config), options, this.#calledAll(all.map(([name]) => name), again));
   }
 
   /**
@@ -288,6 +309,13 @@ export class Client {
 
   #lock(raw: Revivable<Thing>, options: LockOptions, called: Omit<Made, "raw" | "maker">): Lock {
     return Lock.of({ ...called, raw, maker: this.#maker }, options);
+  }
+
+  /** A lock of these names. */
+  #calledAll(names: readonly string[], again: (options: LockOptions) => Lock): Omit<Made, "raw" | "maker"> {
+    // In the order in which errors of the module show them.
+    const keys = names.map((name) => this.#prefix + name).sort();
+    return { name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns: false, again };
   }
 
   /** A lock of one name, whose turns callers cannot share. */
