@@ -1,5 +1,6 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
+mod limits;
 mod multi;
 mod paced;
 mod reservations;
@@ -24,6 +25,8 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
+
+pub use limits::Limit;
 
 const MAX_OWNER: usize = 512;
 

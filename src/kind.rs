@@ -5,6 +5,7 @@
 //! is in `shared`. The topology of a lock and its options are not kinds, but a kind's row says
 //! which of them it supports.
 
+mod limits;
 mod lua;
 mod multi;
 mod mutex;
@@ -99,6 +100,15 @@ impl Kind {
         Self {
             wants: "a".into(),
             ..Self::of(&multi::ROW)
+        }
+    }
+
+    /// Permits of several semaphores at once. `wants` is how many there are of each and are wanted,
+    /// in the order of the names.
+    pub(crate) fn limits(wants: &str) -> Self {
+        Self {
+            wants: ["a", wants].concat(),
+            ..Self::of(&limits::ROW)
         }
     }
 

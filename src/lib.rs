@@ -114,7 +114,7 @@ mod words;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;
-pub use client::Client;
+pub use client::{Client, Limit};
 pub use command::{Command, Reply};
 pub use debounce::{Debounce, DebounceOutcome};
 pub use error::{BadResponse, Error, ReservationError};

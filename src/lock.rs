@@ -27,7 +27,8 @@ use crate::transport::Transport;
 /// time, and how to ask for it.
 ///
 /// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant),
-/// [`Client::semaphore`](crate::Client::semaphore), [`Client::lock_all`](crate::Client::lock_all),
+/// [`Client::semaphore`](crate::Client::semaphore), [`Client::limits`](crate::Client::limits),
+/// [`Client::lock_all`](crate::Client::lock_all),
 /// [`Client::reservations`](crate::Client::reservations) and [`ReadWrite`](crate::ReadWrite).
 ///
 /// No option fails half-way. If the name or an option is invalid, the first call that would send

@@ -29,6 +29,12 @@ export function callPartner(client: Client, call: () => Promise<string>): Promis
   return client.semaphore("partner", 3, { wait: 10_000 }).run(call);
 }
 
+export function convert(client: Client, tenant: string, work: () => Promise<string>): Promise<string> {
+  // One at a time of each tenant, and twenty in all, of which this job counts as two.
+  const own = { name: `{jobs}:${tenant}`, limit: 1 };
+  return client.limits([own, { name: "{jobs}:all", limit: 20, permits: 2 }]).run(work);
+}
+
 export async function putInCart(client: Client, sku: string, customer: string, units: number): Promise<string> {
   // For ten minutes, and at most four for each customer at once. `sold_out`: too few are left.
   const owner = { id: customer, most: 4 };

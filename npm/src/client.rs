@@ -1,7 +1,7 @@
 //! A client, and what it hands out, by their options as words. What is left out has the default.
 
-use edgelock::Bridge;
 use edgelock::web::driven::{self as web, Fault, Outside, Say};
+use edgelock::{Bridge, Limit};
 use js_sys::Function;
 
 use crate::Kind;
@@ -70,9 +70,15 @@ pub(crate) fn make(
         "reader" => client.read_write(&words.text()).read(),
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
+        "limits" => client.limits(words.lists().map(limit)),
         _ => return other(client, kind, words),
     };
     lock(made, words).map(Some)
+}
+
+fn limit(mut words: Words) -> Limit {
+    let (name, limit) = (words.text(), words.maybe_count().unwrap_or_default());
+    Limit::new(name, limit).permits(words.maybe_count().unwrap_or_default())
 }
 
 /// What is no lock: work that is executed once, and calls that are paced.

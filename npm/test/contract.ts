@@ -22,6 +22,7 @@ const kinds = (client: Client, owner: string): Lock[] => [
   client.semaphore("e", 1),
   client.readWrite("f").write(),
   client.lockAll(["g", "h"]),
+  client.limits([{ name: "i", limit: 1 }, { name: "j", limit: 1 }]),
 ];
 
 export const contract: Suite = {

@@ -362,6 +362,9 @@ export const examples: Suite = {
     };
     await times(6, () => kinds.callPartner(client, call));
     check(most === 3, `${most} at once`);
+    [begun, most] = [0, 0];
+    await times(6, (index) => kinds.convert(client, `tenant-${index % 3}`, call));
+    check(most === 3, `${most} of three tenants at once`);
     const shirt = `${stack.mark}shirt`;
     const token = await kinds.putInCart(client, shirt, "ann", 3);
     equal(((await thrown(kinds.putInCart(client, shirt, "ann", 2))) as { code?: string }).code, "owner_limit");

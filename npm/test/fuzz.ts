@@ -53,6 +53,8 @@ const MADE: readonly ((client: Client, name: never, other: never, options: never
   (client, name, _, options) => client.readWrite(name).read(options).tryAcquire(),
   (client, name, other, options) => client.lockAll([name, other], options).tryAcquire(),
   (client, name, _, options) => client.lockAll(name, options).tryAcquire(),
+  (client, name, other, options) => client.limits([{ name, limit: other, permits: other }], options).tryAcquire(),
+  (client, name, _, options) => client.limits(name, options).tryAcquire(),
   (client, name, _, options) => client.once(name, options).run(() => 1),
   (client, name, other) => client.throttle(name, other).tryPass(),
   (client, name, other, options) => client.debounce(name, other, options).run(() => 1),

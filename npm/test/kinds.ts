@@ -13,12 +13,13 @@ const KINDS: Readonly<Record<string, Ask>> = {
   reader: (client, options) => client.readWrite("a").read(options),
   writer: (client, options) => client.readWrite("a").write(options),
   several: (client, options) => client.lockAll(["b", "a"], options),
+  limits: (client, options) => client.limits([{ name: "b", limit: 2 }, { name: "a", limit: 2 }], options),
 };
 
 /** Options that some kinds have, and which. */
 const OPTIONS: ReadonlyArray<readonly [option: object, has: readonly string[]]> = [
   [{ fair: true }, ["lock", "semaphore", "reader", "writer", "several"]],
-  [{ label: "x" }, ["lock", "semaphore", "reader", "writer", "several"]],
+  [{ label: "x" }, ["lock", "semaphore", "reader", "writer", "several", "limits"]],
   [{ weight: 1 }, ["semaphore", "reservation"]],
   [{ owner: { id: "ann", most: 1 } }, ["reservation"]],
   [{ signalList: "b" }, ["lock"]],

@@ -10,6 +10,7 @@ import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { kinds } from "./kinds.js";
 import { limits } from "./limits.js";
+import { severalLimits } from "./several_limits.js";
 import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
@@ -26,7 +27,7 @@ import { weights } from "./weights.js";
 export const [crowd, waitingBeside] = apart(waiting, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** None of their tests changes what others use. */
-const promises = [contract, kinds, takeOvers, semaphores, weights, reservations, readWrites, multis, onces, throttles, debounces, waitingBeside];
+const promises = [contract, kinds, takeOvers, semaphores, weights, reservations, readWrites, multis, severalLimits, onces, throttles, debounces, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

@@ -134,8 +134,8 @@ export interface QuorumOptions {
    * survives any minority once it was renewed twice. Each operation costs one request to each
    * bridge, an acquisition two. Waiters poll.
    *
-   * What needs one Redis is refused as `invalid_argument`: `reentrant`, `semaphore`, `readWrite`,
-   * `lockAll`, `once`, `idempotent`, `throttle` and `debounce`; the options `fair`,
+   * What needs one Redis is refused as `invalid_argument`: `reentrant`, `semaphore`, `limits`,
+   * `readWrite`, `lockAll`, `once`, `idempotent`, `throttle` and `debounce`; the options `fair`,
    * `waitForReplicas` and `signalList`; all reads and writes, so `client.read`, `acquireAndRead`,
    * `tryAcquireAndRead`, and `exec`, `commit` and shared turns with commands. The data is
    * elsewhere, and the fence protects it there.

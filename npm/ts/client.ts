@@ -3,7 +3,7 @@ import { abortSignal, duration, given, milliseconds, type Names, options as know
 import { Cached, type CachedOptions } from "./cached.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
-import { clientConfig, type Kind, knownSettings, lockConfig, onceConfig } from "./config.js";
+import { clientConfig, type Kind, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
 import { GoingOn, type Host } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
@@ -11,7 +11,7 @@ import { hear } from "./event.js";
 import { instance, Revivable } from "./instance.js";
 import type { Lease } from "./lease.js";
 import { Lock, type Made, type Maker } from "./lock.js";
-import type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
+import type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
 import type { Reply, Thing } from "./raw.js";
@@ -194,6 +194,29 @@ export class Client {
   }
 
   /**
+   * Several limits in one lease: permits of 1 to 32 {@link Client.semaphore | semaphores}, all or
+   * none, as one of each tenant and twenty in all. Sends nothing.
+   *
+   * Each name is the semaphore of that name: its holders and these leases count together. The lease
+   * has one token, one ttl and one fence. If one permit is lost, the whole lease is, and the others
+   * are given back. A {@link HeldError} says in `lock` which name has too few permits.
+   *
+   * A waiter holds nothing, so none deadlocks. It queues for the name that it was refused for. When
+   * there is room for it, a release leaves that free, and tells it to ask for all again; of such
+   * waiters the oldest first. Newcomers, and callers of one limit, may take the room meanwhile, so
+   * it cannot be fair. `inspect` says in `free` for how many more of these leases there is room.
+   * `forceRelease` frees all permits of all names.
+   *
+   * On a Redis Cluster, and with `shards`, all names need one hash tag.
+   */
+  limits(limits: readonly Limit[], options: LimitsOptions = {}): Lock {
+    if (!Array.isArray(limits)) throw invalidArgument(`limits are an array of { name, limit }, not ${given(limits)}`);
+    const all = Array.from(limits, limitConfig);
+    const again = (options: LockOptions) => this.limits(all.map(([name, limit, permits]) => ({ name, limit, permits })), options);
+    return this.#lock("a lock of several limits", ["limits", all], options, again);
+  }
+
+  /**
    * Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
    * nothing.
    *
@@ -269,9 +292,9 @@ export class Client {
   }
 
   /** What the module is told: which kind, of which name or names, and what else is of the kind. */
-  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly string[], ...Value[]], options: LockOptions, again: Made["again"], hasTurns = false): Lock {
+  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, again: Made["again"], hasTurns = false): Lock {
     const raw = this.#made(...said, ...lockConfig(options, kind));
-    const names = [said[1]].flat();
+    const names = [said[1]].flat().map((of) => (typeof of === "string" ? of : of[0]));
     // In the order in which errors of the module show them.
     const keys = names.map((name) => this.#prefix + name).sort();
     return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns, again, raw, maker: this.#maker }, options);

@@ -2,7 +2,7 @@
 import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
 import type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 import { eventOf, hear, toEvent } from "./event.js";
-import type { AnyLockOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
+import type { AnyLockOptions, Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
 import { type Value, words } from "./words.js";
@@ -17,6 +17,8 @@ const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS
 const OF_A_REENTRANT: Names<ReentrantOptions> = { listen: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_READ_WRITE: Names<ReadWriteOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_READ_WRITE;
+const OF_LIMITS: Names<LimitsOptions> = { ...OF_A_REENTRANT, label: 1 };
+const LIMIT: Names<Limit> = { name: 1, limit: 1, permits: 1 };
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
 const OF_RESERVATIONS: Names<ReservationOptions> = { ...OF_A_REENTRANT, weight: 1, owner: 1 };
 const OF_A_LOCK: Names<LockOptions> = { ...OF_A_READ_WRITE, signalList: 1, takeOver: 1 };
@@ -30,6 +32,7 @@ const KINDS = {
   "a reservation": OF_RESERVATIONS,
   "a read/write lock": OF_A_READ_WRITE,
   "a lock of several names": OF_SEVERAL_NAMES,
+  "a lock of several limits": OF_LIMITS,
 };
 export type Kind = keyof typeof KINDS;
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
@@ -84,6 +87,12 @@ export function lockConfig(options: AnyLockOptions, kind: Kind): Value[] {
     flag(options.takeOver, "takeOver"),
     flag(options.listen, "listen"),
   ];
+}
+
+/** One of several limits: its name, how many permits there are, and how many are wanted. */
+export function limitConfig(of: Limit): readonly [name: string, limit: number, permits: number] {
+  const { name, limit, permits = 1 } = known(of, LIMIT, "a limit");
+  return [text(name, "a limit's name"), count(limit, "limit", 1) ?? 0, count(permits, "permits", 1)!];
 }
 
 /** Of work that is executed once. */

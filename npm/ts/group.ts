@@ -126,7 +126,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options);
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, reservations, a reentrant lock, a lock to read under, a lock of several names, or one that is taken over has no turns that callers could share");
+    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, reservations, a reentrant lock, a lock to read under, several names or limits, or one that is taken over has no turns that callers could share");
     const raw = toRaw(said(this.#section.reads(item), "reads"));
     // Invalid reads of one item must not fail the others.
     lock.home.checkReads(raw);

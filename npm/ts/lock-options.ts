@@ -138,6 +138,18 @@ export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
  */
 export type LockAllOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
+/** One of several limits: a semaphore, and how many of its permits one lease takes. */
+export interface Limit {
+  readonly name: string;
+  /** How many permits it has: 1 or more. */
+  readonly limit: number;
+  /** How many of them one lease takes: 1 to the limit. Default 1. */
+  readonly permits?: number | undefined;
+}
+
+/** How to ask for several limits. They cannot be fair, and have no signal list. */
+export type LimitsOptions = Omit<LockOptions, "fair" | "signalList" | "takeOver">;
+
 /**
  * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
  * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.

@@ -45,7 +45,7 @@ export { GroupCommit, type GroupCommitOptions } from "./group.js";
 export { Lease } from "./lease.js";
 export type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 export { Lock } from "./lock.js";
-export type { LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
+export type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";
 export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";

@@ -24,13 +24,13 @@ export interface Inspection {
   readonly holder: Holder | null;
   /**
    * All holders. For a semaphore, for reservations, and for a read/write lock that is read, in the
-   * order in which they end; for several names at once, each one that has any of them; for any
+   * order in which they end; for several names or limits, each one that has any of them; for any
    * other lock, one at most.
    */
   readonly holders: readonly Holder[];
   /**
    * For a semaphore or reservations: how many permits or units are free, out of as many as this
-   * lock counts. `null` for any other lock.
+   * lock counts; for several limits, for how many more leases there is room. Else `null`.
    */
   readonly free: number | null;
   /** For reservations: how many units are confirmed. `null` for any other lock. */

@@ -74,7 +74,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// In an order that does not depend on the caller's, so that whoever resumes a lease finds what
     /// belongs to its token.
     #[inline(never)]
-    fn all_named(&self, names: &[&str]) -> Result<Name, Fault> {
+    pub(super) fn all_named(&self, names: &[&str]) -> Result<Name, Fault> {
         let count = names.len();
         if !(1..=MAX_NAMES).contains(&count) {
             return Err(Fault::invalid(format!(

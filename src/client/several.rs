@@ -25,8 +25,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// A quorum refuses what needs one Redis, as [`Error::InvalidArgument`]:
     ///
     /// - the kinds [`reentrant`](Client::reentrant), [`semaphore`](Client::semaphore),
-    ///   [`reservations`](Client::reservations), [`read_write`](Client::read_write),
-    ///   [`lock_all`](Client::lock_all), [`once`](Client::once), [`throttle`](Client::throttle)
+    ///   [`limits`](Client::limits), [`reservations`](Client::reservations),
+    ///   [`read_write`](Client::read_write), [`lock_all`](Client::lock_all), [`once`](Client::once), [`throttle`](Client::throttle)
     ///   and [`debounce`](Client::debounce);
     /// - the options [`fair`](crate::Lock::fair),
     ///   [`wait_for_replicas`](crate::Lock::wait_for_replicas) and

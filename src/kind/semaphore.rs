@@ -31,10 +31,14 @@ pub(super) static ROW: Row = Row {
     raise: None,
     downgrade: None,
     turn: None,
-    refusals: Refusals {
-        signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
-        turns: Some("a semaphore has no turns that callers could share: others decide at the same time"),
-        majority: Some("a semaphore lives behind one bridge, not several: they would have to agree on who holds each permit"),
-        ..Refusals::NONE
-    },
+    refusals: REFUSALS,
+};
+
+/// Also those of several semaphores at once.
+#[rustfmt::skip]
+pub(super) const REFUSALS: Refusals = Refusals {
+    signal_list: Some("a semaphore has no signal list: no other program's waiters block on one"),
+    turns: Some("a semaphore has no turns that callers could share: others decide at the same time"),
+    majority: Some("a semaphore lives behind one bridge, not several: they would have to agree on who holds each permit"),
+    ..Refusals::NONE
 };

@@ -6,7 +6,8 @@ use super::*;
 use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
-static KINDS: [(&str, &Row); 10] = [
+static KINDS: [(&str, &Row); 11] = [
+    ("limits", &limits::ROW),
     ("multi", &multi::ROW),
     ("mutex", &mutex::ROW),
     ("once", &once::ROW),

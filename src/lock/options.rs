@@ -126,7 +126,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if a reentrant lock
-    /// is to be fair, or a lock behind several bridges: those have no queue.
+    /// is to be fair, [several limits](crate::Client::limits), or a lock behind several bridges.
     #[must_use]
     pub fn fair(self, on: bool) -> Self {
         self.with(|lock| {

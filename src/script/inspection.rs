@@ -16,11 +16,11 @@ pub struct Inspection {
     /// The holder, if the lock is held. If several hold it, the first of [`Inspection::holders`].
     pub holder: Option<Holder>,
     /// All holders. For a semaphore, for reservations, and for a read/write lock that is read, in
-    /// the order in which they end; for several names at once, each one that has any of them; for
+    /// the order in which they end; for several names or limits, each one that has any of them; for
     /// any other lock, one at most.
     pub holders: Vec<Holder>,
     /// For a semaphore or reservations: how many permits or units are free, out of as many as this
-    /// `Lock` counts. `None` for any other lock.
+    /// `Lock` counts; for several limits, for how many more leases there is room. Else `None`.
     pub free: Option<u64>,
     /// For reservations: how many units are confirmed. `None` for any other lock.
     pub confirmed: Option<u64>,

@@ -203,6 +203,23 @@ fn each_call_of_another_kind_costs_so_many_commands() {
 }
 
 #[test]
+fn each_call_of_two_limits_costs_so_many_commands() {
+    run(async {
+        let mut bill = Bill::new();
+        let lock = bill.stack.client().limits([("a", 1), ("b", 3)]);
+        for (time, enter) in [("first", 13), ("next", 11)] {
+            let lease = lock.acquire().await.unwrap();
+            bill.costs(&format!("acquire of two limits, {time}"), enter);
+            lease.renew().await.unwrap();
+            bill.costs(&format!("renewal of two limits, {time}"), 11);
+            end(lease).await;
+            bill.costs(&format!("release of two limits, {time}"), 8);
+        }
+        bill.must_be_right();
+    });
+}
+
+#[test]
 fn a_confirmation_costs_so_many_commands() {
     run(async {
         let mut bill = Bill::new();

@@ -26,6 +26,7 @@ mod hangups;
 mod holding;
 mod invariants;
 mod keeping;
+mod limits;
 mod lost;
 mod misuse;
 mod multi;

@@ -46,8 +46,8 @@ for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end
 local function is_held() return till[ARGV[2]] end
 -- A caller with a lower number than others takes none from them. For one that waits for something
 -- else, in the queue of a name that was a lock before, there is no permit.
-local function permits_in(want) return tonumber(string.match(want, '^%d+')) end
-local suits = permits_in
+local function permits_in(want) return tonumber(string.match(want, '%d+')) end
+local function suits(want) return string.find(want, '^%d') end
 local function is_full(want)
   local free = (permits_in(want) or 0) + 1 - weight_in(want) - extra
   if is_many then

@@ -34,13 +34,14 @@ local function hand_one()
     if not token then break end
     if not suits(want) then
       asks = asks or {}
-      if not asks[fair] and (is_told_first(waiter) or insists(came)) then
-        asks = { channel }
+      local has_room = not is_full(want)
+      if not asks[fair] and (has_room and is_told_first(waiter) or insists(came)) then
+        asks = has_room and { channel } or {}
         break
       end
-      if channel ~= '' then asks[fair] = asks[fair] or channel end
+      if has_room and channel ~= '' then asks[fair] = asks[fair] or channel end
     elseif is_full(want) then
-      return
+      break
     elseif fair == 'b' or not asks then
       first = first or waiter
       if channel ~= '' and listens(channel) then
@@ -51,8 +52,7 @@ local function hand_one()
       end
     end
   end
-  if not asks or is_full('') then return end
-  for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
+  for _, channel in pairs(asks or {}) do redis.pcall('PUBLISH', channel, '0') end
 end
 local function hand_over()
   local given = 0

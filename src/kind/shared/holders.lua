@@ -38,7 +38,7 @@ local function hold_of(token)
 end
 local function weight_of(token) return extra > 0 and math.max(1, tonumber((select(3, hold_of(token)))) or 0) or 1 end
 -- How much is wanted, of '<permits>/<weight>'.
-local function weight_in(want) return tonumber(string.match(want or '', '^%d+/(%d+)')) or 1 end
+local function weight_in(want) return tonumber(string.match(want or '', '%d/(%d+)')) or 1 end
 -- The holds in the record without those that are over. What has ended was removed before
 -- (clean.lua), or is not in `till`. Of one that has ended, and is yet to be removed, the hold stays
 -- if asked for: whose holds are not known are another program's.

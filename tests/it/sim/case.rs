@@ -129,7 +129,7 @@ impl Case {
         self.heal();
         match self.locks.get() {
             Locks::Onces => quiet::once::hold(self, &crowd),
-            Locks::Sets => quiet::sets::hold(self, &crowd),
+            Locks::Sets | Locks::Limits => quiet::sets::hold(self, &crowd),
             Locks::Reservations => quiet::units::hold(self, &crowd),
             Locks::Single
             | Locks::TakeOvers

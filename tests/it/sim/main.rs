@@ -18,6 +18,7 @@ mod faults;
 mod group;
 mod hangups;
 mod host;
+mod limits;
 mod lua;
 mod network;
 mod once;
@@ -142,6 +143,7 @@ fn the_same_seed_does_the_same() {
         Locks::ReadWrites,
         Locks::Onces,
         Locks::Sets,
+        Locks::Limits,
     ] {
         for seed in 0..20 {
             let lines = || replay(locks, seed).1;

@@ -26,7 +26,7 @@ broken! {
         FULL
         => "return HOLDER and want ~= 'r'";
     a_hand_over_though_others_have_it: OneHolder,
-        "elseif is_full(want) then return elseif"
+        "elseif is_full(want) then break elseif"
         => "elseif";
     a_name_that_lasts_as_long_as_its_last_reader: OneHolder,
         "if reads and says('readers') then store() redis.call('PEXPIRE', NAME, last_end())"

@@ -17,6 +17,7 @@ pub(crate) enum Script {
     Reserve,
     ReadWrite,
     All,
+    Limits,
     Renew,
     Downgrade,
     Release,
@@ -26,8 +27,10 @@ pub(crate) enum Script {
     InspectUnits,
     InspectReaders,
     InspectAll,
+    InspectLimits,
     ForceRelease,
     ForceAll,
+    ForceLimits,
     Forget,
     Read,
     Vote,
@@ -54,7 +57,7 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
 });
 
 /// What each script has in its text for itself alone, as it is sent: its own Lua file.
-static OWN: LazyLock<[(Script, String); 30]> = LazyLock::new(|| {
+static OWN: LazyLock<[(Script, String); 33]> = LazyLock::new(|| {
     [
         (Script::Acquire, source!("mutex/acquire.lua")),
         (Script::TakeOver, source!("mutex/take_over.lua")),
@@ -63,6 +66,7 @@ static OWN: LazyLock<[(Script, String); 30]> = LazyLock::new(|| {
         (Script::Reserve, source!("reservations/acquire.lua")),
         (Script::ReadWrite, source!("read_write/acquire.lua")),
         (Script::All, source!("multi/acquire.lua")),
+        (Script::Limits, source!("limits/acquire.lua")),
         (Script::Renew, source!("shared/renew.lua")),
         (Script::Downgrade, source!("read_write/downgrade.lua")),
         (Script::Release, source!("shared/release.lua")),
@@ -72,6 +76,8 @@ static OWN: LazyLock<[(Script, String); 30]> = LazyLock::new(|| {
         (Script::InspectUnits, source!("reservations/inspect.lua")),
         (Script::InspectReaders, source!("read_write/inspect.lua")),
         (Script::InspectAll, source!("multi/inspect.lua")),
+        (Script::InspectLimits, source!("limits/inspect.lua")),
+        (Script::ForceLimits, source!("limits/force_release.lua")),
         (Script::ForceAll, source!("multi/force_release.lua")),
         (Script::ForceRelease, source!("shared/force_release.lua")),
         (Script::Forget, source!("once/forget.lua")),
@@ -134,6 +140,7 @@ impl Script {
                 | Self::Reserve
                 | Self::ReadWrite
                 | Self::All
+                | Self::Limits
         )
     }
 }
@@ -170,11 +177,15 @@ impl<'a> Run<'a> {
         let Some(gone) = self.keys.get(2).filter(|_| self.lock().is_some()) else {
             return first.collect();
         };
-        // The same key once more marks the end of the other names' keys.
-        let others = self.keys[5..].iter().position(|key| key == gone);
-        let others = &self.keys[5..5 + others.unwrap_or_default()];
+        // The same key once more marks the end of the other names' keys. Each semaphore has one
+        // more.
+        let has_more = |key: &String| key.ends_with(":holds");
+        let more = usize::from(self.keys.get(5).is_some_and(has_more));
+        let others = &self.keys[5 + more..];
+        let count = others.iter().position(|key| key == gone);
+        let others = &others[..count.unwrap_or_default()];
         first
-            .chain(others.iter().step_by(3).map(String::as_str))
+            .chain(others.iter().step_by(3 + more).map(String::as_str))
             .collect()
     }
 

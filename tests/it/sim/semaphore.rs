@@ -30,7 +30,7 @@ broken! {
         "return is_theirs or free <= 0"
         => "return is_theirs or free < 0";
     a_permit_that_is_handed_on_though_there_is_none: OneHolder,
-        "elseif is_full(want) then return elseif"
+        "elseif is_full(want) then break elseif"
         => "elseif";
     // It leaves its place twice, and a place that another has is handed on.
     a_release_without_owner_check: NoLateWrite,

@@ -9,11 +9,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::{Lease, Lock, Runtime, Transport};
+use edgelock::{Lease, Limit, Lock, Runtime, Transport};
 
 use super::bridge::Dialect;
 use super::case::Case;
 use super::host::{self, Settings};
+use super::limits::{self, Wanted};
 use super::network::REPLICAS;
 use super::rng::Rng;
 use super::world::Machine;
@@ -52,6 +53,8 @@ pub(crate) enum Kind {
     /// Work that is executed once, under a mutex.
     Once,
     ReadWrite(Role),
+    /// Permits of these semaphores at once. In an empty list, of whichever.
+    Limits(Wanted),
     /// These names at once. In an empty list, only the name itself.
     Set(&'static [&'static str]),
 }
@@ -84,6 +87,8 @@ pub(crate) enum Locks {
     Onces,
     /// Several names at once, and each alone.
     Sets,
+    /// Several limits in one lease, and each semaphore alone.
+    Limits,
 }
 
 /// The sets of names that are asked for. Each has names in common with others.
@@ -109,11 +114,15 @@ impl Name {
             Locks::ReadWrites => Kind::ReadWrite(Role::Reads),
             Locks::Onces => Kind::Once,
             Locks::Sets => Kind::Set(&[]),
+            Locks::Limits => Kind::Limits(&[]),
         };
         let is_fair =
             !matches!(kind, Kind::Reentrant | Kind::Once | Kind::Units(..)) && rng.chance(300);
         if let Kind::Semaphore(permits) | Kind::Weighted(permits, _) = kind {
             case.check.permit(name, permits as usize);
+        }
+        if let Kind::Limits(_) = kind {
+            case.check.permit(name, limits::permits(name) as usize);
         }
         if let Kind::Units(units, _) = kind {
             case.check.permit(name, units as usize);
@@ -144,6 +153,10 @@ impl Name {
                 let kind = Kind::Set(rng.pick(&sets));
                 Self { kind, ..self }
             }
+            Kind::Limits(_) => {
+                let kind = limits::anew(self.name, rng);
+                Self { kind, ..self }
+            }
             Kind::Weighted(permits, _) => {
                 let weight = rng.between(1, permits.into()) as u32;
                 let kind = Kind::Weighted(permits, weight);
@@ -163,11 +176,13 @@ impl Name {
 
     /// The other names of its set, which are held all or none.
     pub(crate) fn others(&self) -> Vec<&'static str> {
-        let Kind::Set(names) = self.kind else {
-            return Vec::new();
+        let names: Vec<&str> = match self.kind {
+            Kind::Set(names) => names.to_vec(),
+            Kind::Limits(wanted) => wanted.iter().map(|(name, ..)| *name).collect(),
+            _ => Vec::new(),
         };
-        let others = names.iter().filter(|name| **name != self.name);
-        others.copied().collect()
+        let others = names.into_iter().filter(|name| *name != self.name);
+        others.collect()
     }
 
     /// All names of its set.
@@ -216,6 +231,11 @@ impl Name {
                     Role::Locks => client.lock(self.name).fair(self.is_fair),
                 }
             }
+            Kind::Limits(wanted) => client.limits(
+                wanted
+                    .iter()
+                    .map(|(name, limit, permits)| Limit::new(*name, *limit).permits(*permits)),
+            ),
             Kind::Set([]) => client.lock(self.name).fair(self.is_fair),
             Kind::Set(names) => client.lock_all(names).fair(self.is_fair),
         }
@@ -229,6 +249,7 @@ impl Name {
             | Kind::Reentrant
             | Kind::ReadWrite(_)
             | Kind::Once
+            | Kind::Limits(_)
             | Kind::Set(_) => 1,
             Kind::Semaphore(permits) | Kind::Weighted(permits, _) | Kind::Units(permits, _) => {
                 permits.into()
@@ -236,10 +257,14 @@ impl Name {
         }
     }
 
-    /// As how many a holder counts.
-    pub(crate) const fn weight(&self) -> u32 {
+    /// As how many a holder of `name` counts, of its set.
+    pub(crate) fn weight_of(&self, name: &str) -> u32 {
         match self.kind {
             Kind::Weighted(_, weight) | Kind::Units(_, weight) => weight,
+            Kind::Limits(wanted) => {
+                let mut of_name = wanted.iter().filter(|(other, ..)| *other == name);
+                of_name.next().map_or(1, |(.., permits)| *permits)
+            }
             _ => 1,
         }
     }
@@ -255,6 +280,7 @@ impl Name {
             | Kind::Weighted(..)
             | Kind::Units(..)
             | Kind::ReadWrite(_)
+            | Kind::Limits(_)
             | Kind::Set(_) => lease.token().expose().to_owned(),
         }
     }
@@ -270,7 +296,7 @@ impl Crowd {
             .map(|_| Rc::new(Machine::new(case.bent.drift(drift(rng)))))
             .collect();
         let count = match case.locks.get() {
-            Locks::Sets => 3,
+            Locks::Sets | Locks::Limits => 3,
             _ => rng.pick(&[1, 1, 1, 2]),
         };
         let names = ["a", "b", "c"][..count].iter();

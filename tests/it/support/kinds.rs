@@ -14,16 +14,18 @@ pub(crate) enum Kind {
     Writer,
     Reader,
     Multi,
+    Limits,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Mutex,
         Self::Reentrant,
         Self::Semaphore,
         Self::Writer,
         Self::Reader,
         Self::Multi,
+        Self::Limits,
     ];
 
     pub(crate) fn others(self) -> impl Iterator<Item = Self> {
@@ -47,6 +49,7 @@ impl Kind {
             Self::Writer => client.read_write(name).write(),
             Self::Reader => client.read_write(name).read(),
             Self::Multi => client.lock_all(names),
+            Self::Limits => client.limits(names.iter().map(|name| (*name, 1))),
         }
     }
 

@@ -74,7 +74,7 @@ impl Check {
                 }
             }
             // A repeat of a forced release does nothing.
-            Script::ForceRelease | Script::ForceAll
+            Script::ForceRelease | Script::ForceAll | Script::ForceLimits
                 if record.forces.insert(run.token().to_owned()) =>
             {
                 record.forced = record.highest;

@@ -1,6 +1,6 @@
 //! Several names at once: a token that has one of its names has all of them.
 
-use super::{Check, Invariant};
+use super::{Check, Invariant, holders};
 use crate::redis::{Db, Value};
 use crate::script::Run;
 
@@ -14,7 +14,10 @@ impl Check {
             sets.insert(run.token().to_owned(), names);
         }
         let has_part = |token: &str, names: &[String]| {
-            let is_held = |name: &&String| matches!(db.value(name), Some(Value::Text(holder)) if holder == token.as_bytes());
+            let is_held = |name: &&String| match db.value(name) {
+                Some(Value::Text(holder)) => holder == token.as_bytes(),
+                _ => holders(name, db).iter().any(|(who, _)| who == token),
+            };
             let held = names.iter().filter(is_held).count();
             held > 0 && held < names.len()
         };

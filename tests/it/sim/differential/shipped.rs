@@ -17,7 +17,7 @@ use crate::workload::Locks;
 #[test]
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     let shipped = shipped();
-    assert_eq!(shipped.len(), 52);
+    assert_eq!(shipped.len(), 58);
     for model in models() {
         compare(model, |pair| runs(pair, &shipped));
     }
@@ -55,6 +55,7 @@ fn shipped() -> Vec<(Script, String)> {
             Locks::ReadWrites,
             Locks::Onces,
             Locks::Sets,
+            Locks::Limits,
         ] {
             unbent(seed, &redis, Trace::OFF).among(locks).run();
         }
@@ -113,7 +114,8 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     let is_semaphore = has(text, "is_theirs = holders_err");
     let is_units = has(text, "CONFIRMED = KEYS[7]") || has(text, "local end_hold = remove");
     let is_once = text.contains("'^once:'") || text.contains("'PUBLISH',KEYS[6]");
-    let is_multi = has(text, "KEYS[BEHIND] ~= GONE");
+    let is_limits = has(text, "BEHIND = BEHIND + 4");
+    let is_multi = has(text, "BEHIND = BEHIND + 3");
     let name = match (is_reentrant, is_semaphore, is_read_write) {
         // Sometimes a name is used as another kind of lock.
         _ if rng.chance(20) => rng.pick(&["m", "r", "s", "w", "o", "u"]),
@@ -134,6 +136,8 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     } else {
         token
     };
+    let more = if is_limits { rng.between(0, 2) } else { 0 } as usize;
+    let limits = ["a", &["2", "3/2", "2/1"][..=more].join(";")].concat();
     let waiters = HEARD.iter().chain(&["unheard", ""]);
     let waiters: Vec<String> = (waiters.enumerate())
         .map(|(at, channel)| {
@@ -141,6 +145,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
                 "v1 t{at} {ttl} {}{} {ttl} label {channel}",
                 ["b", "f", "b", "f"][at],
                 match (is_semaphore, is_read_write) {
+                    _ if is_limits => &limits,
                     (true, _) => ["2", "2", "3/2", "2/2"][at],
                     (_, true) => ["r", "r", "a", "r"][at],
                     _ => ["", "a", "", "a"][at],
@@ -171,6 +176,13 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     if is_semaphore || is_read_write {
         keys.push(format!("{{{name}}}:holds"));
     }
+    if is_limits {
+        for other in ["t", "v"].into_iter().take(more) {
+            keys.push(other.to_owned());
+            keys.extend(["fence", "queue", "holds"].map(|key| format!("{{{other}}}:{key}")));
+        }
+        keys.push(keys[2].clone());
+    }
     if is_units {
         keys.push(format!("{{{name}}}:confirmed"));
     }
@@ -197,6 +209,8 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             let wants = rng.pick(&["2", "3", "4/2", "4/3"]);
             vec![who, ttl, liveness, waiter, fairness, "label", wants, life]
         }
+        Script::Limits => vec![who, ttl, liveness, waiter, fairness, "label", &limits, life],
+        Script::InspectLimits => vec![limits.as_str()],
         Script::Reserve => {
             let wants = rng.pick(&["9", "9/2", "9/1/3", "9/2/3"]);
             let owner = rng.pick(&["", "ann", "bob"]);
@@ -244,6 +258,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         | Script::All
         | Script::Reenter
         | Script::Share
+        | Script::Limits
         | Script::Reserve
         | Script::ReadWrite => rng.pick(&[&[], &["2", "GET", "n"], &["2", "GET", "r"]]),
         Script::Release if is_once => rng.pick(&[

@@ -6,7 +6,7 @@ use super::step::Fault::{self, Empty, Expiry, Late, LostReply, LostRequest, Twic
 use super::{BOUNDS, summary};
 use crate::sabotage::{self, Broken};
 use crate::workload::Locks;
-use crate::{once, paced, read_write, semaphore, sets};
+use crate::{limits, once, paced, read_write, semaphore, sets};
 
 /// All broken scripts, of all kinds of worlds.
 pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
@@ -16,6 +16,7 @@ pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
         read_write::BROKEN,
         once::BROKEN,
         sets::BROKEN,
+        limits::BROKEN,
         paced::sabotage::BROKEN,
     ]
     .into_iter()
@@ -258,6 +259,37 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ("a_holder_that_stays_in_a_queue", "set-queue", 2, &[]),
     ("names_that_never_end", "set", 2, &[]),
     (
+        "permits_that_are_taken_though_another_name_is_full",
+        "limits",
+        2,
+        &[],
+    ),
+    ("counting_the_first_name_only", "limits", 2, &[]),
+    ("a_release_of_the_first_name_only", "limits", 2, &[]),
+    (
+        "a_renewal_of_the_first_name_only",
+        "limits",
+        2,
+        &[Expiry, Expiry],
+    ),
+    ("one_name_is_taken_for_all", "limits-forced", 3, &[]),
+    (
+        "a_fence_that_is_higher_than_the_last_of_the_first_name_only",
+        "limits",
+        2,
+        &[],
+    ),
+    ("permits_that_count_as_one", "limits-heavy", 2, &[]),
+    (
+        "a_release_that_hands_a_permit_to_a_waiter_for_several_limits",
+        "limits-queue",
+        2,
+        &[],
+    ),
+    ("a_straggler_that_takes_them_again", "limits", 2, &[Twice]),
+    ("a_holder_that_stays_in_a_queue", "limits-queue", 2, &[]),
+    ("permits_that_never_end", "limits", 2, &[]),
+    (
         "a_pass_that_does_not_look_at_the_window",
         "throttle",
         2,
@@ -342,6 +374,11 @@ const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
     ),
     (
         Some(Locks::Sets),
+        "giving_up_and_staying_in_a_queue",
+        "nobody gives up while others want the same",
+    ),
+    (
+        Some(Locks::Limits),
         "giving_up_and_staying_in_a_queue",
         "nobody gives up while others want the same",
     ),

@@ -145,6 +145,19 @@ const SET: Plan = Plan {
     ..MUTEX
 };
 
+/// Two clients ask for permits of two semaphores at once. Further clients ask for the permit of the
+/// second alone.
+const LIMITS: Plan = Plan {
+    lock: "b",
+    locks: Some(Locks::Limits),
+    kinds: &[
+        Kind::Limits(&[("a", 2, 1), ("b", 1, 1)]),
+        Kind::Weighted(1, 1),
+        Kind::Limits(&[("b", 1, 1), ("a", 2, 2)]),
+    ],
+    ..MUTEX
+};
+
 /// Work that callers wait for.
 const ONCE: Plan = Plan {
     locks: Some(Locks::Onces),
@@ -164,7 +177,7 @@ const THROTTLE: Plan = Plan {
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 32] = [
+pub(crate) const PLANS: [Plan; 36] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -403,6 +416,37 @@ pub(crate) const PLANS: [Plan; 32] = [
         clients: 3,
         forces: Some(1),
         ..SET
+    },
+    Plan {
+        name: "limits",
+        about: "two limits at once, and one of them alone: each acquires, writes, renews, releases",
+        acts: &[&[Act::Write, Act::Prolong, Act::Release]],
+        ..LIMITS
+    },
+    Plan {
+        name: "limits-queue",
+        about: "two limits at once, and one of them alone: all wait, and listen",
+        acts: &[&[Act::Write, Act::Release]],
+        waits: true,
+        sorts: HEARING,
+        ..LIMITS
+    },
+    Plan {
+        name: "limits-forced",
+        about: "two limits at once, one who frees one of them by force, and one who takes that",
+        acts: &[&[Act::Write, Act::Release]],
+        kinds: &[LIMITS.kinds[0], LIMITS.kinds[1]],
+        clients: 3,
+        forces: Some(1),
+        ..LIMITS
+    },
+    Plan {
+        name: "limits-heavy",
+        about: "two limits at once, with all permits of one of them, and one who asks for that alone",
+        lock: "a",
+        kinds: &[LIMITS.kinds[2], Kind::Weighted(2, 1)],
+        acts: &[&[Act::Write, Act::Release]],
+        ..LIMITS
     },
     THROTTLE,
     Plan {

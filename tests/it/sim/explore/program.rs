@@ -272,7 +272,7 @@ impl Client {
                 who: self.who(lease),
                 fence: lease.fence(),
                 reads: self.reads.get(),
-                weight: self.name.weight() as usize,
+                weight: self.name.weight_of(name) as usize,
                 until: self.until(lease),
             };
             if self.stage.plan.servers > 1 {

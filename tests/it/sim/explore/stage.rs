@@ -18,12 +18,14 @@ use super::server::{Ran, Server, digest_of};
 use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
+use crate::limits;
 use crate::paced::books::{Books, Broken};
 use crate::quorum;
 use crate::quorum::votes::{Vote, Votes};
 use crate::redis::Db;
 use crate::script::Run;
 use crate::trace::Trace;
+use crate::workload::Locks;
 use crate::world::{Machine, World};
 
 pub(super) struct Stage {
@@ -155,6 +157,11 @@ impl Stage {
         });
         if let Some(permits) = plan.permits {
             stage.check.permit(plan.lock, permits);
+        }
+        if plan.locks == Some(Locks::Limits) {
+            for name in plan.names() {
+                stage.check.permit(name, limits::permits(name) as usize);
+            }
         }
         program::begin(&stage);
         stage.world.poll_ready();

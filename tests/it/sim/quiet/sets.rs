@@ -117,7 +117,7 @@ impl Waiters {
             who: token.clone(),
             fence: lease.fence(),
             reads: false,
-            weight: 1,
+            weight: name.weight_of(held) as usize,
             others: names.clone(),
             until,
         };

@@ -340,7 +340,7 @@ impl Client {
             who: self.who(asked, lease),
             fence,
             reads: asked.reads.get(),
-            weight: asked.name.weight() as usize,
+            weight: asked.name.weight_of(name) as usize,
             others: names.clone(),
             until: clock + lease.remaining().as_nanos() as u64,
         };

@@ -1,0 +1,506 @@
+//! Several limits in one lease: permits of several semaphores, all of them or none.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use edgelock::{Command, Error, Limit, Reply};
+use tokio::task::JoinSet;
+
+use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
+use crate::support::faulty::Proxy;
+use crate::support::{Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
+use crate::waiting::{LONG, meanwhile};
+
+over! {
+    [upstash, webdis, on_redis_6_2, on_valkey_9] {
+        all_limits_are_taken_under_one_fence_or_none,
+        permits_of_a_semaphore_and_of_limits_count_together,
+        so_many_limits_are_taken_and_given_back_in_one_request_each,
+        a_waiter_has_no_permit_until_it_has_all,
+        who_waits_for_one_tenant_keeps_no_other_from_the_rest,
+        commands_run_only_while_all_permits_are_held,
+        a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back,
+        a_lost_reply_or_a_repeat_counts_once,
+        an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue,
+        limits_go_on_in_another_handler_by_their_token,
+        inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for,
+        a_forced_release_frees_all_limits,
+        every_key_of_every_limit_expires,
+        a_name_that_is_no_semaphore_is_told_and_nothing_is_taken,
+        callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn,
+    }
+}
+
+/// Promises that need a bridge with subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis, on_redis_6_2, on_valkey_9] {
+            a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room,
+            a_release_of_limits_hands_each_permit_on,
+            the_oldest_waiter_is_told_first_though_it_moved,
+        }
+    }
+}
+
+impl Stack {
+    /// One of the permit of `a`, and so many of the three of `b`.
+    fn limited(&self, of_b: u32) -> TestLock {
+        let b = Limit::new("b", 3).permits(of_b);
+        self.client().limits([Limit::new("a", 1), b])
+    }
+
+    fn held(&mut self) -> (usize, usize) {
+        (self.redis("ZCARD a"), self.redis("ZCARD b"))
+    }
+}
+
+fn incr() -> [Command; 1] {
+    [Command::new("INCR").key("n")]
+}
+
+#[track_caller]
+fn full<O: std::fmt::Debug>(outcome: Result<O, Error>) -> String {
+    match outcome.unwrap_err() {
+        Error::Held { lock, .. } => lock,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn all_limits_are_taken_under_one_fence_or_none(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        // The last fence of one name is ahead of Redis's clock.
+        let ahead = 8_000_000_000_000_000_u64;
+        stack.store("{b}:fence", &format!("v1 {ahead} 604800000 ,"));
+        let lease = stack.limited(2).try_acquire().await.unwrap();
+        assert_eq!(lease.fence(), ahead + 1);
+        for name in ["a", "b"] {
+            assert_eq!(stack.last_fence(name), lease.fence());
+        }
+        assert_eq!(full(stack.limited(1).try_acquire().await), "a");
+        let labelled = stack.client().semaphore("b", 3).label("worker 7");
+        let one = labelled.try_acquire().await.unwrap();
+        let both = stack.client().limits([("b", 3), ("c", 2)]);
+        assert_eq!(full(both.try_acquire().await), "b");
+        assert!(!stack.redis::<bool>("EXISTS c {c}:fence"));
+        lease.release().await.unwrap();
+        assert_eq!(stack.held(), (0, 1));
+        assert_eq!(full(stack.limited(3).try_acquire().await), "b");
+        assert_eq!(stack.held(), (0, 1));
+        let next = stack.limited(2).try_acquire().await.unwrap();
+        assert!(next.fence() > one.fence());
+        next.release().await.unwrap();
+        one.release().await.unwrap();
+    });
+}
+
+fn permits_of_a_semaphore_and_of_limits_count_together(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let plain = stack.client().semaphore("b", 3);
+        let lease = stack.limited(2).try_acquire().await.unwrap();
+        assert_eq!(plain.inspect().await.unwrap().free, Some(1));
+        let one = plain.try_acquire().await.unwrap();
+        assert_eq!(code(plain.try_acquire().await), "held");
+        lease.renew().await.unwrap();
+        lease.release().await.unwrap();
+        let two = plain.clone().weight(2).try_acquire().await.unwrap();
+        assert_eq!(full(stack.limited(1).try_acquire().await), "b");
+        // A caller's number counts for its own acquisition.
+        let more = [Limit::new("a", 1), Limit::new("b", 4)];
+        let more = stack.client().limits(more).try_acquire().await.unwrap();
+        for lease in [one, two, more] {
+            lease.release().await.unwrap();
+        }
+    });
+}
+
+fn so_many_limits_are_taken_and_given_back_in_one_request_each(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
+        let proxy = Proxy::before(&stack, []).await;
+        let limits = names.iter().map(|name| (name.as_str(), 2));
+        let lock = proxy.client.limits(limits);
+        let lease = lock.try_acquire().await.unwrap();
+        assert_eq!(proxy.seen().len(), 1);
+        lease.renew().await.unwrap();
+        lease.exec(&incr()).await.unwrap();
+        for name in &names {
+            assert_eq!(stack.redis::<usize>(&format!("ZCARD {name}")), 1);
+        }
+        lease.release().await.unwrap();
+        assert_eq!(proxy.seen().len(), 4);
+        for name in &names {
+            assert!(!stack.redis::<bool>(&format!("EXISTS {name}")));
+        }
+    });
+}
+
+fn a_waiter_has_no_permit_until_it_has_all(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let first = stack.client().semaphore("a", 1).acquire().await.unwrap();
+        let heavy = stack.client().semaphore("b", 3).weight(3);
+        let second = heavy.acquire().await.unwrap();
+        let waiting = stack.limited(2).wait_timeout(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        eventually(|| stack.waiters_for("a") == 1).await;
+        first.release().await.unwrap();
+        // It asks again, and waits in the next queue.
+        eventually(|| stack.waiters_for("b") == 1 && stack.waiters_for("a") == 0).await;
+        assert_eq!(stack.held(), (0, 1));
+        let between = stack.client().semaphore("a", 1).try_acquire().await;
+        between.unwrap().release().await.unwrap();
+        second.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(stack.held(), (1, 1));
+        assert_eq!(stack.waiters_for("a") + stack.waiters_for("b"), 0);
+        lease.release().await.unwrap();
+    });
+}
+
+fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let of = |tenant: &str| stack.client().limits([(tenant, 1), ("zz", 2)]);
+        let (busy, other) = (of("busy"), of("other"));
+        let held = busy.try_acquire().await.unwrap();
+        let mut waiters = JoinSet::new();
+        for _ in 0..3 {
+            let waiting = busy.clone().wait_timeout(LONG).max_requests(1_000);
+            waiters.spawn_local(async move {
+                waiting.acquire().await.unwrap().release().await.unwrap();
+            });
+        }
+        eventually(|| stack.waiters_for("busy") == 3).await;
+        for _ in 0..3 {
+            let lease = other.try_acquire().await.unwrap();
+            lease.release().await.unwrap();
+        }
+        assert_eq!(stack.waiters_for("busy"), 3);
+        held.release().await.unwrap();
+        waiters.join_all().await;
+        assert!(!stack.redis::<bool>("EXISTS busy other zz"));
+    });
+}
+
+fn commands_run_only_while_all_permits_are_held(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let (lease, _) = stack.limited(2).acquire_and_read(&[]).await.unwrap();
+        assert_eq!(lease.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
+        assert_eq!(lease.commit(&incr()).await.unwrap(), [Reply::Int(2)]);
+        assert_eq!(stack.held(), (0, 0));
+        for lost in ["a", "b"] {
+            for call in 0..3 {
+                let lease = stack.limited(2).try_acquire().await.unwrap();
+                let _: () = stack.redis(&format!("DEL {lost}"));
+                let result = match call {
+                    0 => lease.exec(&incr()).await.map(drop),
+                    1 => lease.commit(&incr()).await.map(drop),
+                    _ => lease.release().await,
+                };
+                assert_eq!(code(result), "lost");
+                assert_eq!(stack.held(), (0, 0));
+            }
+        }
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+    });
+}
+
+fn a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.limited(3).try_acquire().await.unwrap();
+        let waiting = stack.client().semaphore("b", 3).wait_timeout(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        eventually(|| stack.waiters_for("b") == 1).await;
+        let a = stack.client().semaphore("a", 1);
+        assert!(a.force_release().await.unwrap());
+        assert_eq!(code(lease.renew().await), "lost");
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+        assert_eq!(stack.held(), (0, 0));
+    });
+}
+
+fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for fault in [LoseReply, Duplicate] {
+            let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
+            let limits = [Limit::new("a", 1), Limit::new("b", 3).permits(2)];
+            let lease = proxy.client.limits(limits).try_acquire().await.unwrap();
+            assert_eq!(stack.last_fence("a"), lease.fence());
+            assert_eq!(stack.last_fence("b"), lease.fence());
+            let beside = stack.client().semaphore("b", 3);
+            assert_eq!(beside.inspect().await.unwrap().free, Some(1));
+            lease.exec(&incr()).await.unwrap();
+            lease.release().await.unwrap();
+            assert_eq!(beside.inspect().await.unwrap().free, Some(3));
+        }
+        assert_eq!(stack.redis::<u32>("GET n"), 2);
+    });
+}
+
+fn an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let proxy = Proxy::before(&stack, [LoseReply]).await;
+        let client = proxy.client.clone().max_attempts(1);
+        let given_up = client.limits([("a", 1), ("b", 1)]).try_acquire().await;
+        assert!(given_up.unwrap_err().is_outcome_unknown());
+        eventually(|| stack.held() == (0, 0)).await;
+        // A request that arrives late takes no permit either.
+        let proxy = Proxy::before(&stack, [Delay]).await;
+        let slow = proxy.client.limits([("a", 1), ("b", 1)]);
+        assert!(
+            tokio::time::timeout(ms(50), slow.try_acquire())
+                .await
+                .is_err()
+        );
+        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
+        proxy.deliver().await;
+        assert_eq!(stack.held(), (0, 0));
+        let holder = stack.client().semaphore("b", 3).weight(3).acquire().await;
+        let waiting = stack.limited(1).wait_timeout(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        eventually(|| stack.waiters_for("b") == 1).await;
+        waiter.abort();
+        eventually(|| stack.waiters_for("b") == 0).await;
+        drop(holder.unwrap());
+        eventually(|| stack.held() == (0, 0)).await;
+    });
+}
+
+fn limits_go_on_in_another_handler_by_their_token(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let long = stack.limited(2).ttl(ms(60_000));
+        let lease = long.try_acquire().await.unwrap();
+        let fence = lease.fence();
+        // The order of the names makes no difference, nor what the other handler wants.
+        let other = stack.client().limits([("b", 9), ("a", 9)]);
+        let resumed = other.resume(lease.into_token()).unwrap();
+        resumed.renew().await.unwrap();
+        assert!(resumed.remaining() > ms(50_000));
+        assert_eq!(resumed.fence(), fence);
+        resumed.renew_for(ms(120_000)).await.unwrap();
+        for name in ["a", "b"] {
+            assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 100_000);
+        }
+        resumed.commit(&incr()).await.unwrap();
+        assert_eq!(stack.held(), (0, 0));
+    });
+}
+
+fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let lock = stack.client().limits([("a", 5), ("b", 3)]);
+        let free = lock.inspect().await.unwrap();
+        assert_eq!((free.holders.len(), free.free), (0, Some(3)));
+        let lease = stack.limited(2).label("me").try_acquire().await.unwrap();
+        let plain = stack.client().semaphore("a", 5).weight(2);
+        let plain = plain.try_acquire().await.unwrap();
+        let found = lock.inspect().await.unwrap();
+        let mut tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
+        tokens.sort_by_key(|token| *token == plain.token());
+        assert_eq!(tokens, [lease.token(), plain.token()]);
+        let mine = found
+            .holders
+            .iter()
+            .find(|holder| &holder.token == lease.token());
+        let mine = mine.unwrap();
+        assert_eq!((mine.label.as_deref(), mine.count), (Some("me"), 1));
+        assert_eq!((found.free, found.waiters), (Some(1), 0));
+        assert_eq!(found.fence, Some(plain.fence()));
+        // Of two permits of `b` each, there is room for none.
+        assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
+        plain.release().await.unwrap();
+        lease.release().await.unwrap();
+    });
+}
+
+fn a_forced_release_frees_all_limits(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        assert!(!stack.limited(1).force_release().await.unwrap());
+        let lease = stack.limited(1).try_acquire().await.unwrap();
+        let plain = stack.client().semaphore("b", 3).acquire().await.unwrap();
+        assert!(stack.limited(1).force_release().await.unwrap());
+        assert_eq!(stack.held(), (0, 0));
+        for lease in [lease, plain] {
+            assert_eq!(code(lease.release().await), "lost");
+        }
+    });
+}
+
+fn every_key_of_every_limit_expires(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.limited(3).try_acquire().await.unwrap();
+        lease.exec(&[]).await.unwrap();
+        let waiting = stack.client().limits([("b", 3), ("c", 1)]);
+        let waiter = meanwhile(async move { waiting.wait_timeout(LONG).acquire().await });
+        eventually(|| stack.waiters_for("b") == 1).await;
+        assert!(stack.keys_that_all_expire().len() >= 5);
+        waiter.abort();
+        lease.release().await.unwrap();
+    });
+}
+
+fn a_name_that_is_no_semaphore_is_told_and_nothing_is_taken(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for command in ["SET b theirs", "RPUSH {b}:fence theirs", "ZADD b 1 theirs"] {
+            let _: () = stack.redis(command);
+            assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
+            assert!(!stack.redis::<bool>("EXISTS a"), "{command}");
+            let _: () = stack.redis("DEL b {b}:fence");
+        }
+        let lease = stack.limited(1).try_acquire().await.unwrap();
+        for name in ["a", "b"] {
+            assert_eq!(code(stack.lock(name).try_acquire().await), "wrong_type");
+        }
+        lease.release().await.unwrap();
+    });
+}
+
+fn callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let inside = Rc::new(Cell::new([0_u32; 3]));
+        let mut callers = JoinSet::new();
+        for (place, weights) in [
+            [1, 2, 0],
+            [0, 1, 1],
+            [1, 0, 2],
+            [1, 3, 1],
+            [0, 2, 0],
+            [1, 0, 0],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            const MOST: [u32; 3] = [1, 3, 2];
+            let client = if place % 3 == 2 {
+                stack.deaf()
+            } else {
+                stack.client()
+            };
+            let of = |at: usize| Limit::new(["a", "b", "c"][at], MOST[at]).permits(weights[at]);
+            let lock = client.limits((0..3).filter(|at| weights[*at] > 0).map(of));
+            let lock = lock.wait_timeout(LONG).max_requests(10_000);
+            let inside = inside.clone();
+            callers.spawn_local(async move {
+                for _ in 0..5 {
+                    let lease = lock.acquire().await.unwrap();
+                    let mut all = inside.get();
+                    (0..3).for_each(|at| all[at] += weights[at]);
+                    assert!((0..3).all(|at| all[at] <= MOST[at]), "{all:?}");
+                    inside.set(all);
+                    tokio::time::sleep(ms(1)).await;
+                    let mut all = inside.get();
+                    (0..3).for_each(|at| all[at] -= weights[at]);
+                    inside.set(all);
+                    lease.release().await.unwrap();
+                }
+            });
+        }
+        callers.join_all().await;
+    });
+}
+
+fn a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let b = stack.client().semaphore("b", 3);
+        let heavy = b.clone().weight(3).acquire().await.unwrap();
+        let waiting = stack.limited(2).wait_timeout(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        eventually(|| stack.waiters_for("b") == 1).await;
+        // It is not handed what is free, and neither is who came later.
+        let later = b.clone().weight(2).wait_timeout(LONG);
+        let later = meanwhile(async move { later.acquire().await });
+        eventually(|| stack.waiters_for("b") == 2).await;
+        heavy.release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        assert_eq!(stack.held(), (1, 1));
+        lease.release().await.unwrap();
+        let later = later.await.unwrap().unwrap();
+        assert!(later.fence() > lease.fence());
+        later.release().await.unwrap();
+    });
+}
+
+fn a_release_of_limits_hands_each_permit_on(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let lease = stack.limited(3).try_acquire().await.unwrap();
+        let mut waiters = Vec::new();
+        for (name, most) in [("a", 1), ("b", 3), ("b", 3)] {
+            let waiting = stack.client().semaphore(name, most).wait_timeout(LONG);
+            waiters.push(meanwhile(async move { waiting.acquire().await }));
+        }
+        eventually(|| stack.waiters_for("a") == 1 && stack.waiters_for("b") == 2).await;
+        stack.has_listeners(3).await;
+        lease.release().await.unwrap();
+        assert_eq!(stack.held(), (1, 2));
+        for waiter in waiters {
+            waiter.await.unwrap().unwrap().release().await.unwrap();
+        }
+    });
+}
+
+fn the_oldest_waiter_is_told_first_though_it_moved(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let a = stack.client().semaphore("a", 1).acquire().await.unwrap();
+        let b = stack.client().semaphore("b", 1);
+        let held = b.acquire().await.unwrap();
+        let client = stack.client();
+        let waits = |label: &str, names: [(&'static str, u32); 2]| {
+            let lock = client.limits(names).label(label).wait_timeout(LONG);
+            meanwhile(async move { lock.acquire().await.unwrap().release().await })
+        };
+        let oldest = waits("oldest", [("a", 1), ("b", 1)]);
+        eventually(|| stack.waiters_for("a") == 1).await;
+        let later = waits("later", [("b", 1), ("c", 1)]);
+        eventually(|| stack.waiters_for("b") == 1).await;
+        a.release().await.unwrap();
+        eventually(|| stack.waiters_for("b") == 2).await;
+        let record: String = stack.redis("GET {b}:fence");
+        let place = |label: &str| record.find(label).expect("a waiter");
+        assert!(place(" oldest ") < place(" later "), "{record}");
+        held.release().await.unwrap();
+        oldest.await.unwrap().unwrap();
+        later.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn limits_that_cannot_be_are_refused_and_nothing_is_sent() {
+    let client = client("http://127.0.0.1:1", "credential");
+    let message = |lock: TestLock| lock.check().unwrap_err().to_string();
+    let of = |permits| client.limits([Limit::new("a", 3).permits(permits), Limit::new("b", 1)]);
+    for permits in [0, 4] {
+        let what = format!("a lease takes 1 to 3 permits, not {permits}");
+        assert!(message(of(permits)).contains(&what));
+    }
+    assert!(message(client.limits([("a", 0)])).contains("a limit is 1 or more"));
+    let none: [(&str, u32); 0] = [];
+    assert!(message(client.limits(none)).contains("1 to 32"));
+    let many = (0..33).map(|n| (format!("n{n}"), 1));
+    assert!(message(client.limits(many)).contains("1 to 32"));
+    assert!(message(client.limits([("a", 1), ("a", 2)])).contains("twice"));
+    let refused = |lock: TestLock, what: &str| assert!(message(lock).contains(what), "{what}");
+    refused(of(1).fair(true), "several limits cannot be fair");
+    refused(of(1).signal_list("s"), "no signal list");
+    refused(of(1).weight(2), "only semaphores and reservations");
+    refused(of(1).owner("ann", 1), "only reservations");
+    refused(of(1).take_over(), "only a plain lock");
+    assert_eq!(of(3).check(), Ok(()));
+}
