@@ -5,8 +5,9 @@
 //! few at a time.
 //!
 //! Nobody knows before an answer comes whether it will be large. So for a while the bridge expects
-//! as much again from the same command about the same key, and nothing of others. Otherwise a
-//! client that may only read could have others' keys taken for large.
+//! as much again from the same command about the same key, and from all commands about a key that
+//! was written with so much. It expects nothing of others. Otherwise a client that may only read
+//! could have others' keys taken for large.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,15 +17,15 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, Pipeline, Value};
 
-use crate::command::{name, size, word};
+use crate::command::{name, size, size_of, word};
 use crate::link::cost;
 use crate::refuse;
 
 /// In bytes, of a request, or of all answers to it.
 const LARGE: usize = 256 * 1024;
 
-/// A command that brought no more than this is not expected to bring much, though all of its
-/// request together did: it may have been repeated often.
+/// Of a command that took or brought no more than this not much is expected, though all of its
+/// request together was large: it may have been repeated often.
 const LITTLE: usize = LARGE / 64;
 
 const EXPECTED: Duration = Duration::from_secs(60);
@@ -44,35 +45,44 @@ impl Bulk {
     pub(crate) fn expects(&self, commands: &Pipeline) -> bool {
         let large = self.large.read().unwrap_or_else(PoisonError::into_inner);
         let is_expected = |command| {
-            let until = large.get(&self.hash(command));
-            until.is_some_and(|until| *until > Instant::now())
+            let known = self.hashes(command).map(|hash| large.get(&hash));
+            (known.into_iter().flatten()).any(|until| *until > Instant::now())
         };
         size(commands) > LARGE || (!large.is_empty() && commands.cmd_iter().any(is_expected))
     }
 
     /// Remembers what was large.
     pub(crate) fn answered(&self, commands: &Pipeline, replies: &[Value]) {
-        let sum = cost(replies);
+        let sum = cost(replies).saturating_add(size(commands));
         if sum <= LARGE {
             return;
         }
-        let least = LITTLE.max(sum / replies.len());
+        let least = LITTLE.max(sum / replies.len().max(1));
         let mut large = self.large.write().unwrap_or_else(PoisonError::into_inner);
         for (command, reply) in commands.cmd_iter().zip(replies) {
-            if cost(slice::from_ref(reply)) >= least {
-                if large.len() >= REMEMBERED {
-                    large.clear();
-                }
-                large.insert(self.hash(command), Instant::now() + EXPECTED);
+            let (wrote, brought) = (size_of(command), cost(slice::from_ref(reply)));
+            if wrote.saturating_add(brought) < least {
+                continue;
             }
+            if large.len() >= REMEMBERED {
+                large.clear();
+            }
+            let [read, written] = self.hashes(command);
+            let learned = if wrote > brought { written } else { read };
+            large.insert(learned, Instant::now() + EXPECTED);
         }
     }
 
-    /// The same for all commands of this name about this key; of scripts, also with this text.
-    fn hash(&self, command: &Cmd) -> u64 {
+    /// The same for all commands of this name about this key, of scripts also with this text; and
+    /// for all about this key, if there is one.
+    fn hashes(&self, command: &Cmd) -> [u64; 2] {
         let name = name(command);
-        let key = refuse::runs_script(&name).then(|| word(command, 3));
-        self.hasher.hash_one((name, word(command, 1), key))
+        let (text, key) = match refuse::runs_script(&name) {
+            true => (word(command, 1), word(command, 3)),
+            false => (None, word(command, 1)),
+        };
+        let one = self.hasher.hash_one((name, text, key));
+        [one, key.map_or(one, |key| self.hasher.hash_one(key))]
     }
 }
 
@@ -132,6 +142,9 @@ mod tests {
         bulk.answered(&request(&["GET k"; 10_000]), &often);
         assert!(!bulk.expects(&request(&["GET k"])));
         let large = format!("SET k {}", "x".repeat(LARGE));
-        assert!(bulk.expects(&request(&[&large])));
+        let large = request(&[&large]);
+        assert!(bulk.expects(&large));
+        bulk.answered(&large, &[Value::Okay]);
+        assert!(bulk.expects(&request(&["GET k"])) && !bulk.expects(&request(&["GET l"])));
     }
 }

@@ -82,6 +82,9 @@ pub(crate) fn words(command: &Cmd) -> impl Iterator<Item = &[u8]> {
 
 /// The approximate size of a request, in bytes.
 pub(crate) fn size(commands: &Pipeline) -> usize {
-    let words = commands.cmd_iter().flat_map(words);
-    words.map(|word| word.len() + WORD).sum()
+    commands.cmd_iter().map(size_of).sum()
+}
+
+pub(crate) fn size_of(command: &Cmd) -> usize {
+    words(command).map(|word| word.len() + WORD).sum()
 }

@@ -30,7 +30,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use self::turns::{Turn, Turns};
 use crate::budget::Budget;
 use crate::bulk::Bulk;
-use crate::dial::{NoConnection, Server, of_one};
+use crate::dial::{NoConnection, Server};
 use crate::hub::{Hub, Listener, NotListening};
 use crate::link::{self, Link, Unanswered};
 use crate::no_reply::NoReply;
@@ -261,11 +261,6 @@ impl Node {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let shortest = self.shortest_us.fetch_min(took, Ordering::Relaxed);
         Duration::from_micros(shortest.min(took))
-    }
-
-    /// A connection that fails at this is dropped, and the next request opens a new one.
-    pub(crate) async fn ping(&self) -> Result<Vec<Value>, NoReply> {
-        self.run(&of_one("PING")).await
     }
 
     async fn turn(&self, load: &Load) -> Result<Turn<'_>, NoReply> {
