@@ -86,6 +86,22 @@ pub(crate) enum Locks {
     Sets,
 }
 
+impl Locks {
+    pub(crate) const ALL: [Self; 8] = {
+        use Locks::*;
+        [
+            Single,
+            TakeOvers,
+            Semaphores,
+            Weights,
+            Reservations,
+            ReadWrites,
+            Onces,
+            Sets,
+        ]
+    };
+}
+
 /// The sets of names that are asked for. Each has names in common with others.
 const SETS: [&[&str]; 6] = [
     &["a", "b"],

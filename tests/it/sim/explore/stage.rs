@@ -18,11 +18,11 @@ use super::server::{Ran, Server, digest_of};
 use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
-use crate::paced::books::{Books, Broken};
-use crate::quorum;
+use crate::paced::books::Books;
 use crate::quorum::votes::{Vote, Votes};
 use crate::redis::Db;
 use crate::script::Run;
+use crate::seeds::Broken;
 use crate::trace::Trace;
 use crate::world::{Machine, World};
 
@@ -232,7 +232,7 @@ impl Stage {
             after: &ran.after,
         };
         let broken = self.votes.borrow_mut().ran(run, &vote);
-        if let Some(quorum::place::Broken(promise, what)) = broken {
+        if let Some(Broken(promise, what)) = broken {
             self.check
                 .fail(Invariant::Voted, format!("{promise:?}: {what}"));
         }
