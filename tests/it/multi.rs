@@ -541,14 +541,11 @@ fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(spawn: Spa
     run(async {
         let mut stack = spawn();
         let holder = stack.lock("b").try_acquire().await.unwrap();
-        let (client, seen) = stack.watched();
-        let waiting = client.lock_all(["a", "b"]).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        stack.has_listeners(1).await;
-        // It asks once more when its subscription is confirmed.
-        eventually(|| seen.waits_quietly(3)).await;
+        let (waiter, seen) = stack
+            .listens(1, 3, |client| client.lock_all(["a", "b"]))
+            .await;
         holder.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
+        let lease = waiter.await.unwrap();
         assert_eq!(seen.requests_of_grants(), [4]);
         assert!(lease.fence() > holder.fence());
         assert_eq!(stack.holder("a"), stack.holder("b"));
@@ -561,25 +558,19 @@ fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
         let mut stack = spawn();
         let first = stack.lock("a").try_acquire().await.unwrap();
         let second = stack.lock("b").try_acquire().await.unwrap();
-        let (client, seen) = stack.watched();
-        let both = client.lock_all(["a", "b"]).fair(false).wait_timeout(LONG);
-        let both = meanwhile(async move { both.acquire().await });
-        stack.has_listeners(1).await;
-        eventually(|| seen.waits_quietly(3)).await;
-        let (client, seen) = stack.watched();
-        let single = client.lock("a").wait_timeout(LONG);
-        let single = meanwhile(async move { single.acquire().await });
-        stack.has_listeners(2).await;
-        eventually(|| seen.waits_quietly(2)).await;
+        let (both, _) = stack
+            .listens(1, 3, |client| client.lock_all(["a", "b"]).fair(false))
+            .await;
+        let (single, seen) = stack.listens(2, 2, |client| client.lock("a")).await;
         first.release().await.unwrap();
         // The first in the queue cannot have this name, since it waits for the other one too. So
         // the next waiter is handed it, without asking.
-        let lease = single.await.unwrap().unwrap();
+        let lease = single.await.unwrap();
         assert_eq!(seen.requests_of_grants(), [2]);
         eventually(|| stack.waiters_of("b") == 1).await;
         lease.release().await.unwrap();
         second.release().await.unwrap();
-        both.await.unwrap().unwrap().release().await.unwrap();
+        both.await.unwrap().release().await.unwrap();
     });
 }
 
@@ -590,16 +581,14 @@ fn a_release_of_all_names_hands_each_to_its_waiter(spawn: Spawn) {
         let holder = all.try_acquire().await.unwrap();
         let mut waiters = Vec::new();
         for (place, name) in ["a", "b"].into_iter().enumerate() {
-            let (client, seen) = stack.watched();
-            let waiting = client.lock(name).wait_timeout(LONG);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            stack.has_listeners(place + 1).await;
-            eventually(|| seen.waits_quietly(3)).await;
+            let (waiter, seen) = stack
+                .listens(place + 1, 3, |client| client.lock(name))
+                .await;
             waiters.push((waiter, seen));
         }
         holder.release().await.unwrap();
         for (waiter, seen) in waiters {
-            let lease = waiter.await.unwrap().unwrap();
+            let lease = waiter.await.unwrap();
             assert!(lease.fence() > holder.fence());
             assert_eq!(seen.requests_of_grants(), [3]);
             lease.release().await.unwrap();
@@ -613,13 +602,11 @@ fn readers_and_writers_that_leave_tell_the_waiter_too(spawn: Spawn) {
         let read_write = stack.client().read_write("b");
         for lock in [read_write.read(), read_write.write()] {
             let holder = lock.try_acquire().await.unwrap();
-            let (client, seen) = stack.watched();
-            let waiting = client.lock_all(["a", "b"]).wait_timeout(LONG);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            stack.has_listeners(1).await;
-            eventually(|| seen.waits_quietly(3)).await;
+            let (waiter, seen) = stack
+                .listens(1, 3, |client| client.lock_all(["a", "b"]))
+                .await;
             holder.release().await.unwrap();
-            let lease = waiter.await.unwrap().unwrap();
+            let lease = waiter.await.unwrap();
             assert_eq!(seen.requests_of_grants(), [4]);
             lease.release().await.unwrap();
             stack.has_listeners(0).await;

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use edgelock::native::ReadWrite;
 use edgelock::{Acquisition, Command, Error, Reply};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::watched::WatchedClient;
+use crate::support::watched::{Seen, WatchedClient};
 use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
-use crate::waiting::{LONG, meanwhile};
+use crate::waiting::{LONG, Watched, meanwhile};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -530,27 +530,12 @@ fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
 }
 
 /// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.
-async fn listens(
-    stack: &mut Stack,
-    place: usize,
-    reads: bool,
-) -> (
-    tokio::task::JoinHandle<crate::waiting::Watched>,
-    crate::support::watched::Seen,
-) {
-    let (client, seen): (WatchedClient, _) = stack.watched();
-    let read_write = client.read_write("a");
-    let lock = match reads {
-        true => read_write.read(),
-        false => read_write.write(),
+async fn listens(stack: &mut Stack, place: usize, reads: bool) -> (JoinHandle<Watched>, Seen) {
+    let lock = |client: &WatchedClient| match reads {
+        true => client.read_write("a").read(),
+        false => client.read_write("a").write(),
     };
-    let lock = lock.wait_timeout(LONG);
-    let waiter = meanwhile(async move { lock.acquire().await.unwrap() });
-    stack.has_listeners(place).await;
-    // The first in the queue asks once more when its subscription is confirmed.
-    let asked = if place == 1 { 3 } else { 2 };
-    eventually(|| seen.waits_quietly(asked)).await;
-    (waiter, seen)
+    stack.listens(place, Stack::asked_at(place), lock).await
 }
 
 fn a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_request(spawn: Spawn) {

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use edgelock::{Command, Error, Token};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
+use crate::support::watched::Seen;
 use crate::support::{Spawn, Stack, TestClient, TestLock, code, eventually, ms, over, run};
-use crate::waiting::{LONG, meanwhile};
+use crate::waiting::{LONG, Watched, meanwhile};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -47,6 +48,13 @@ impl Stack {
 
     fn permits(&mut self) -> usize {
         self.redis("ZCARD a")
+    }
+
+    /// Starts one more waiter for one of two permits; `place` in the queue counts from 1.
+    async fn listens_for_a_permit(&mut self, place: usize) -> (JoinHandle<Watched>, Seen) {
+        let asked = Self::asked_at(place);
+        self.listens(place, asked, |client| client.semaphore("a", 2))
+            .await
     }
 
     /// Until when a permit is held, in Redis's milliseconds.
@@ -350,20 +358,13 @@ fn a_release_hands_its_permit_to_the_first_waiter_at_no_further_request(spawn: S
         let other = semaphore.try_acquire().await.unwrap();
         let mut waiters = Vec::new();
         for place in 1..=2 {
-            let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
-            waiters.push((meanwhile(async move { waiting.acquire().await }), seen));
-            stack.has_listeners(place).await;
-            // The first in the queue asks once more when its subscription is confirmed.
-            let asked = if place == 1 { 3 } else { 2 };
-            let (_, seen) = &waiters[place - 1];
-            eventually(|| seen.waits_quietly(asked)).await;
+            waiters.push(stack.listens_for_a_permit(place).await);
         }
         let mut fence = other.fence();
         for (holder, (waiter, seen)) in [one, other].into_iter().zip(waiters) {
             let sent = seen.sent();
             holder.release().await.unwrap();
-            let lease = waiter.await.unwrap().unwrap();
+            let lease = waiter.await.unwrap();
             assert!(lease.fence() > fence);
             fence = lease.fence();
             assert_eq!(seen.sent(), sent);
@@ -383,19 +384,14 @@ fn a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying(spawn: Spaw
         let other = semaphore.try_acquire().await.unwrap();
         let mut waiters = Vec::new();
         for place in 1..=2 {
-            let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
-            waiters.push(meanwhile(async move { waiting.acquire().await }));
-            stack.has_listeners(place).await;
-            let asked = if place == 1 { 3 } else { 2 };
-            eventually(|| seen.waits_quietly(asked)).await;
+            waiters.push(stack.listens_for_a_permit(place).await.0);
         }
         // Both permits vanish without a message. The first waiter that asks finds out, and tells
         // the next.
         let gone = [&one, &other].map(|lease| lease.token().expose().to_owned());
         let _: () = stack.redis(&format!("ZREM a {} {}", gone[0], gone[1]));
         for waiter in waiters {
-            let _ = waiter.await.unwrap().unwrap().into_token();
+            let _ = waiter.await.unwrap().into_token();
         }
         assert_eq!(stack.permits(), 2);
     });
@@ -409,21 +405,16 @@ fn a_forced_release_hands_permits_to_as_many_as_wait(spawn: Spawn) {
         let other = semaphore.try_acquire().await.unwrap();
         let mut waiters = Vec::new();
         for place in 1..=3 {
-            let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 2).wait_timeout(LONG);
-            waiters.push(meanwhile(async move { waiting.acquire().await }));
-            stack.has_listeners(place).await;
-            let asked = if place == 1 { 3 } else { 2 };
-            eventually(|| seen.waits_quietly(asked)).await;
+            waiters.push(stack.listens_for_a_permit(place).await.0);
         }
         assert!(semaphore.force_release().await.unwrap());
         let third = waiters.pop().unwrap();
         for waiter in waiters {
-            let _ = waiter.await.unwrap().unwrap().into_token();
+            let _ = waiter.await.unwrap().into_token();
         }
         assert_eq!((stack.permits(), stack.waiters()), (2, 1));
         assert!(semaphore.force_release().await.unwrap());
-        third.await.unwrap().unwrap().release().await.unwrap();
+        third.await.unwrap().release().await.unwrap();
         for lost in [one, other] {
             assert_eq!(code(lost.release().await), "lost");
         }
@@ -436,11 +427,7 @@ fn a_waiter_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
             let mut stack = spawn();
             let semaphore = stack.semaphore(1);
             let held = semaphore.try_acquire().await.unwrap();
-            let (client, seen) = stack.watched();
-            let waiting = client.semaphore("a", 1).wait_timeout(LONG);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            stack.has_listeners(1).await;
-            eventually(|| seen.waits_quietly(3)).await;
+            let (waiter, _) = stack.listens(1, 3, |client| client.semaphore("a", 1)).await;
             let read_write = stack.client().read_write("a");
             let other = match reads {
                 None => stack.lock("a"),
@@ -448,7 +435,7 @@ fn a_waiter_for_a_permit_is_handed_no_lock_of_another_kind(spawn: Spawn) {
                 Some(false) => read_write.write(),
             };
             assert!(other.force_release().await.unwrap());
-            let next = waiter.await.unwrap().unwrap();
+            let next = waiter.await.unwrap();
             assert_eq!(code(semaphore.try_acquire().await), "held");
             assert_eq!(code(held.release().await), "lost");
             next.release().await.unwrap();

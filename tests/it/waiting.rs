@@ -63,6 +63,27 @@ impl Stack {
         eventually(|| self.waiters() == count).await;
     }
 
+    /// Starts one more waiter that listens, and that has asked so often. There are `count` then.
+    pub(crate) async fn listens(
+        &mut self,
+        count: usize,
+        asked: usize,
+        lock: impl FnOnce(&WatchedClient) -> Lock<watched::Watched<Http>, watched::Watched<Tokio>>,
+    ) -> (JoinHandle<Watched>, watched::Seen) {
+        let (client, seen) = self.watched();
+        let lock = lock(&client).wait_timeout(LONG);
+        let waiter = meanwhile(async move { lock.acquire().await.unwrap() });
+        self.has_listeners(count).await;
+        eventually(|| seen.waits_quietly(asked)).await;
+        (waiter, seen)
+    }
+
+    /// How often one at this place in the queue has asked, once it listens. The first asks once
+    /// more when its subscription is confirmed.
+    pub(crate) fn asked_at(place: usize) -> usize {
+        if place == 1 { 3 } else { 2 }
+    }
+
     /// A client whose waiters do not listen.
     pub(crate) fn deaf(&self) -> TestClient {
         client_of(self.route().push(false))

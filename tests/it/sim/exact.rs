@@ -46,31 +46,59 @@ const STEADY: Net = Net {
     ..Net::QUIET
 };
 
-/// Lets `story` happen, to its end.
-fn play<F: Future<Output = ()> + 'static>(story: impl FnOnce(Rc<Case>) -> F) {
-    play_bent(Bent::Straight, story);
+/// Lets `story` happen, to its end. Returns what it comes to.
+fn play<O: 'static, F: Future<Output = O> + 'static>(story: impl FnOnce(Rc<Case>) -> F) -> O {
+    play_bent(Bent::Straight, story)
 }
 
-fn play_bent<F: Future<Output = ()> + 'static>(bent: Bent, story: impl FnOnce(Rc<Case>) -> F) {
-    play_with(&Rc::default(), bent, story);
+fn play_bent<O: 'static, F: Future<Output = O> + 'static>(
+    bent: Bent,
+    story: impl FnOnce(Rc<Case>) -> F,
+) -> O {
+    play_with(&Rc::default(), bent, story)
 }
 
-fn play_on<F: Future<Output = ()> + 'static>(redis: &Rc<Redis>, story: impl FnOnce(Rc<Case>) -> F) {
-    play_with(redis, Bent::Straight, story);
+fn play_on<O: 'static, F: Future<Output = O> + 'static>(
+    redis: &Rc<Redis>,
+    story: impl FnOnce(Rc<Case>) -> F,
+) -> O {
+    play_with(redis, Bent::Straight, story)
 }
 
-fn play_with<F: Future<Output = ()> + 'static>(
+fn play_with<O: 'static, F: Future<Output = O> + 'static>(
     redis: &Rc<Redis>,
     bent: Bent,
     story: impl FnOnce(Rc<Case>) -> F,
-) {
+) -> O {
     let case = Case::new(0, redis, Check::default(), bent, Trace::OFF);
     case.net.set(STEADY);
-    let is_over = meanwhile(&case, &machine(), story(case.clone()));
+    let (story, outcome) = (story(case.clone()), Rc::new(Cell::new(None)));
+    let told = outcome.clone();
+    let is_over = meanwhile(&case, &machine(), async move {
+        told.set(Some(story.await));
+    });
     assert!(case.pass(1_000_000 * MS, || is_over.get().is_some()));
     let violation = case.check.violation();
     assert!(violation.is_none(), "{violation:?}");
     case.world.end();
+    outcome.take().expect("the end of the story")
+}
+
+/// From now on no request arrives.
+fn cut(case: &Case) {
+    case.net.set(Net {
+        lose_request: 1_000,
+        ..STEADY
+    });
+}
+
+/// From now on every way takes so long.
+fn slow_down(case: &Case, way: Time) {
+    case.net.set(Net {
+        least: way,
+        latency: way,
+        ..STEADY
+    });
 }
 
 /// Runs `work` beside the story, and notes when it was done.
@@ -193,10 +221,7 @@ fn a_waiter_without_its_subscription_polls_after_a_second() {
         let held = waits(&case);
         // The answer to its first request arrives, and its next request does not.
         sleep(&case, 15).await;
-        case.net.set(Net {
-            lose_request: 1_000,
-            ..STEADY
-        });
+        cut(&case);
         sleep(&case, 10).await;
         case.net.set(STEADY);
         lease.release().await.expect("held");
@@ -234,10 +259,7 @@ fn a_dead_holder_is_succeeded_when_its_time_is_up() {
 #[test]
 fn a_wait_ends_in_time_when_nobody_answers() {
     play(|case| async move {
-        case.net.set(Net {
-            lose_request: 1_000,
-            ..STEADY
-        });
+        cut(&case);
         let lock = client(&case, &machine()).lock("a");
         // Without a wait, three attempts; with one, the wait and one request.
         for (wait, least, most) in [(1, 1_500, 1_650), (4, 4_000, 4_500)] {

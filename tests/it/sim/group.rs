@@ -25,11 +25,11 @@ use super::host::{self, Settings};
 use super::lua::Redis;
 use super::rng::Rng;
 use super::sabotage::Bent;
-use super::seeds;
+use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
 use super::workload::drift;
 use super::world::{MS, Machine, Time};
-use books::{Books, Broken, Promise};
+use books::{Books, Promise};
 use sale::{Order, RESTOCKED, STOCK, Sale};
 
 const SEEDS: u64 = 2_000;
@@ -57,7 +57,13 @@ struct Market {
     lost: RefCell<BTreeMap<usize, Rc<Machine>>>,
 }
 
-fn run(seed: u64, redis: &Rc<Redis>, bent: Bent, habit: Habit, trace: Trace) -> Option<Broken> {
+fn run(
+    seed: u64,
+    redis: &Rc<Redis>,
+    bent: Bent,
+    habit: Habit,
+    trace: Trace,
+) -> (Option<Broken<Promise>>, String) {
     let case = Case::new(seed, redis, Check::default(), bent, trace);
     let market = Rc::new(Market {
         books: Rc::new(Books::open(&case)),
@@ -67,18 +73,19 @@ fn run(seed: u64, redis: &Rc<Redis>, bent: Bent, habit: Habit, trace: Trace) -> 
         frozen: Cell::new(false),
         lost: RefCell::default(),
     });
-    market.run()
+    let broken = market.run();
+    (broken, market.case.trace.lines())
 }
 
 impl Market {
-    fn run(self: &Rc<Self>) -> Option<Broken> {
+    fn run(self: &Rc<Self>) -> Option<Broken<Promise>> {
         match self.case.rng.chance(500) {
             true => self.sell::<true>(),
             false => self.sell::<false>(),
         }
     }
 
-    fn sell<const FENCED: bool>(self: &Rc<Self>) -> Option<Broken> {
+    fn sell<const FENCED: bool>(self: &Rc<Self>) -> Option<Broken<Promise>> {
         let (case, rng) = (&self.case, &self.case.rng);
         case.dialect.set(Dialect::draw(rng));
         let mut machines = Vec::new();
@@ -253,27 +260,6 @@ fn settings(rng: &Rng) -> Settings {
     }
 }
 
-fn replay(seed: u64) -> (Option<Broken>, String) {
-    let trace = Trace::on();
-    let case = Case::new(
-        seed,
-        &Rc::default(),
-        Check::default(),
-        Bent::Straight,
-        trace,
-    );
-    let market = Rc::new(Market {
-        books: Rc::new(Books::open(&case)),
-        case,
-        habit: Habit::Sound,
-        at_work: Cell::new(0),
-        frozen: Cell::new(false),
-        lost: RefCell::default(),
-    });
-    let broken = market.run();
-    (broken, market.case.trace.lines())
-}
-
 /// All scripts that are sent, by their digests.
 pub(crate) fn texts() -> BTreeMap<String, String> {
     let redis = Rc::<Redis>::default();
@@ -286,22 +272,14 @@ pub(crate) fn texts() -> BTreeMap<String, String> {
 #[test]
 fn no_promise_breaks_in_shared_turns() {
     let redis = Rc::default();
-    let fails = |seed: &u64| run(*seed, &redis, Bent::Straight, Habit::Sound, Trace::OFF).is_some();
-    let (seeds, _) = seeds(SEEDS);
-    let Some(seed) = seeds.clone().find(fails) else {
-        println!("every promise of shared turns held for the seeds {seeds:?}");
-        return;
-    };
-    let (broken, trace) = replay(seed);
-    let Broken(promise, what) = broken.expect("the same seed does the same");
-    panic!(
-        "{promise:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
-    );
+    nothing_breaks("of shared turns", SEEDS, |seed, trace| {
+        run(seed, &redis, Bent::Straight, Habit::Sound, trace)
+    });
 }
 
 #[test]
 fn the_same_seed_does_the_same_to_shared_turns() {
-    for seed in 0..20 {
-        assert_eq!(replay(seed).1, replay(seed).1, "seed {seed}");
-    }
+    each_does_the_same_again(|seed, trace| {
+        run(seed, &Rc::default(), Bent::Straight, Habit::Sound, trace)
+    });
 }

@@ -15,7 +15,7 @@ use super::faults::Net;
 use super::host::{self, Settings, SimLease, SimLock};
 use super::lua::Redis;
 use super::sabotage::Bent;
-use super::seeds::seeds;
+use super::seeds::{self, nothing_breaks};
 use super::trace::Trace;
 use super::world::{MS, Machine, Time};
 
@@ -230,23 +230,16 @@ async fn make(verb: Verb, lock: &SimLock, work: &Work) -> Result<(), Error> {
 #[test]
 fn no_promise_breaks_of_callers_that_hang_up() {
     let redis = Rc::default();
-    let (seeds, _) = seeds(SEEDS);
-    let broken = |seed: &u64| run(*seed, &redis, Habit::Sound, Trace::OFF).0.is_some();
-    let Some(seed) = seeds.clone().find(broken) else {
-        println!("every promise of callers that hang up held for the seeds {seeds:?}");
-        return;
-    };
-    let (what, trace) = run(seed, &redis, Habit::Sound, Trace::on());
-    panic!(
-        "{what:?}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
-    );
+    nothing_breaks("of callers that hang up", SEEDS, |seed, trace| {
+        run(seed, &redis, Habit::Sound, trace)
+    });
 }
 
 fn caught(habit: Habit) {
     let redis = Rc::default();
-    let seed = (0..SEEDS).find(|seed| run(*seed, &redis, habit, Trace::OFF).0.is_some());
-    println!("caught with seed {seed:?}");
-    assert!(seed.is_some());
+    seeds::caught("an answer", &[], SEEDS, |seed| {
+        run(seed, &redis, habit, Trace::OFF).0.is_some()
+    });
 }
 
 #[test]

@@ -54,7 +54,7 @@ use case::Case;
 use check::{Check, Violation};
 use lua::Redis;
 use sabotage::Bent;
-use seeds::seeds;
+use seeds::{each_does_the_same_again, seeds};
 use trace::Trace;
 use workload::Locks;
 
@@ -134,20 +134,7 @@ fn replay(locks: Locks, seed: u64) -> (Option<Violation>, String) {
 /// Otherwise no failure could be looked into.
 #[test]
 fn the_same_seed_does_the_same() {
-    for locks in [
-        Locks::Single,
-        Locks::TakeOvers,
-        Locks::Semaphores,
-        Locks::Weights,
-        Locks::Reservations,
-        Locks::ReadWrites,
-        Locks::Onces,
-        Locks::Sets,
-        Locks::Limits,
-    ] {
-        for seed in 0..20 {
-            let lines = || replay(locks, seed).1;
-            assert_eq!(lines(), lines(), "seed {seed} of {locks:?}");
-        }
+    for locks in Locks::ALL {
+        each_does_the_same_again(|seed, _| replay(locks, seed));
     }
 }

@@ -22,11 +22,11 @@ use super::host::{self, Settings, SimClient, within};
 use super::lua::Redis;
 use super::rng::Rng;
 use super::sabotage::Bent;
-use super::seeds::seeds;
+use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
 use super::workload::drift;
 use super::world::{MS, Machine, Time};
-use books::{Books, Broken, Promise};
+use books::{Books, Promise};
 
 const SEEDS: u64 = 3_000;
 
@@ -54,7 +54,12 @@ struct World {
     at_work: Cell<usize>,
 }
 
-fn run(seed: u64, redis: &Rc<Redis>, bent: Bent, trace: Trace) -> (Option<Broken>, String) {
+fn run(
+    seed: u64,
+    redis: &Rc<Redis>,
+    bent: Bent,
+    trace: Trace,
+) -> (Option<Broken<Promise>>, String) {
     let case = Case::new(seed, redis, Check::default(), bent, trace);
     let world = Rc::new(World {
         books: Rc::default(),
@@ -269,24 +274,13 @@ pub(crate) fn texts() -> BTreeMap<String, String> {
 #[test]
 fn no_promise_breaks() {
     let redis = Rc::default();
-    let breaks = |seed: &u64| run(*seed, &redis, Bent::Straight, Trace::OFF).0.is_some();
-    let (seeds, _) = seeds(SEEDS);
-    let Some(seed) = seeds.clone().find(breaks) else {
-        println!("every promise of throttles and debounces held for the seeds {seeds:?}");
-        return;
-    };
-    let (broken, trace) = run(seed, &redis, Bent::Straight, Trace::on());
-    let Broken(promise, what) = broken.expect("the same seed does the same");
-    panic!(
-        "{promise:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
-    );
+    nothing_breaks("of throttles and debounces", SEEDS, |seed, trace| {
+        run(seed, &redis, Bent::Straight, trace)
+    });
 }
 
 #[test]
 fn the_same_seed_does_the_same_to_throttles_and_debounces() {
     let redis = Rc::default();
-    for seed in 0..20 {
-        let lines = || run(seed, &redis, Bent::Straight, Trace::on()).1;
-        assert_eq!(lines(), lines(), "seed {seed}");
-    }
+    each_does_the_same_again(|seed, trace| run(seed, &redis, Bent::Straight, trace));
 }

@@ -17,9 +17,9 @@ use std::rc::Rc;
 
 use super::lua::Redis;
 use super::sabotage::Bent;
-use super::seeds::seeds;
+use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
-use place::{Broken, Place};
+use place::{Place, Promise};
 
 const SEEDS: u64 = 700;
 
@@ -37,33 +37,25 @@ pub(crate) fn texts() -> BTreeMap<String, String> {
     redis[0].texts()
 }
 
-fn replay(seed: u64) -> (Option<Broken>, String) {
-    let place = Place::new(seed, &servers(), Bent::Straight, Trace::on());
+fn run(
+    seed: u64,
+    servers: &[Rc<Redis>],
+    bent: Bent,
+    trace: Trace,
+) -> (Option<Broken<Promise>>, String) {
+    let place = Place::new(seed, servers, bent, trace);
     (place.run(), place.trace.lines())
 }
 
 #[test]
 fn no_promise_breaks_over_several_servers() {
     let redis = servers();
-    let fails = |seed: &u64| {
-        let place = Place::new(*seed, &redis, Bent::Straight, Trace::OFF);
-        place.run().is_some()
-    };
-    let (seeds, _) = seeds(SEEDS);
-    let Some(seed) = seeds.clone().find(fails) else {
-        println!("every promise over several servers held for the seeds {seeds:?}");
-        return;
-    };
-    let (broken, trace) = replay(seed);
-    let Broken(promise, what) = broken.expect("the same seed does the same");
-    panic!(
-        "{promise:?} does not hold: {what}\n\n{trace}\n\nseed {seed}; to see it again: cargo xtask sim --seeds 1 --from {seed}"
-    );
+    nothing_breaks("over several servers", SEEDS, |seed, trace| {
+        run(seed, &redis, Bent::Straight, trace)
+    });
 }
 
 #[test]
 fn the_same_seed_does_the_same_over_several_servers() {
-    for seed in 0..20 {
-        assert_eq!(replay(seed).1, replay(seed).1, "seed {seed}");
-    }
+    each_does_the_same_again(|seed, trace| run(seed, &servers(), Bent::Straight, trace));
 }

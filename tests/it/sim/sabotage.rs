@@ -16,6 +16,7 @@ use super::check::Invariant::{self, *};
 use super::faults::Net;
 use super::lua::{Redis, few};
 use super::script;
+use super::seeds;
 use super::trace::Trace;
 use super::workload::Locks;
 use super::world::{Machine, Time};
@@ -124,26 +125,22 @@ const SEEDS: u64 = 20_000;
 const RARE: [u64; 10] = [8_277, 4_739, 3_558, 3_313, 1_894, 1_694, 755, 608, 607, 427];
 
 #[track_caller]
-fn caught(invariant: Invariant, redis: Redis, bent: Bent) {
+fn caught(invariant: Invariant, redis: Rc<Redis>, bent: Bent) {
     caught_among(Locks::Single, invariant, redis, bent);
 }
 
 #[track_caller]
-fn caught_among(locks: Locks, invariant: Invariant, redis: Redis, bent: Bent) {
-    let redis = Rc::new(redis);
-    let breaks = |seed: &u64| {
+fn caught_among(locks: Locks, invariant: Invariant, redis: Rc<Redis>, bent: Bent) {
+    seeds::caught(invariant, &RARE, SEEDS, |seed| {
         let check = Check::new(Some(invariant));
-        let case = Case::new(*seed, &redis, check, bent, Trace::OFF).among(locks);
+        let case = Case::new(seed, &redis, check, bent, Trace::OFF).among(locks);
         case.run().is_some()
-    };
-    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
-    println!("caught by {invariant:?} with seed {seed:?}");
-    assert!(seed.is_some(), "{invariant:?} held for {SEEDS} seeds");
+    });
 }
 
 #[track_caller]
 fn script_in(bent: Bent, invariant: Invariant, part: &'static str, by: &'static str) {
-    bend(part, by, |redis| caught(invariant, redis, bent));
+    bend(part, by, |redis| caught(invariant, redis(), bent));
 }
 
 /// Replaces `part` of some scripts by `by`, in worlds of such locks.
@@ -155,7 +152,7 @@ pub(crate) fn script_among(
     by: &'static str,
 ) {
     bend(part, by, |redis| {
-        caught_among(locks, invariant, redis, Bent::Straight)
+        caught_among(locks, invariant, redis(), Bent::Straight)
     });
 }
 
@@ -168,7 +165,8 @@ pub(crate) fn crowd_among(
     by: &'static str,
 ) {
     let bent = |text: &str| few(&script::replaced(text, part, by).0);
-    caught_among(locks, invariant, Redis::new(Box::new(bent)), Bent::Straight);
+    let redis = Rc::new(Redis::new(Box::new(bent)));
+    caught_among(locks, invariant, redis, Bent::Straight);
 }
 
 /// A broken script: if `part` is replaced by `by`, a promise breaks in worlds of such locks.
@@ -201,6 +199,14 @@ macro_rules! broken {
             by: $by,
         }),*];
 
+        $crate::sabotage::each_caught! { $caught; $($name: $promise, $part => $by;)* }
+    };
+}
+pub(crate) use broken;
+
+/// The tests alone.
+macro_rules! each_caught {
+    ($caught:expr; $($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
         $(
             #[test]
             fn $name() {
@@ -209,28 +215,32 @@ macro_rules! broken {
         )*
     };
 }
-pub(crate) use broken;
+pub(crate) use each_caught;
 
-/// Calls `look` with a Redis in which `part` of some scripts is replaced by `by`.
+/// Calls `look` with what makes a Redis in which `part` of some scripts is replaced by `by`.
 #[track_caller]
-fn bend(part: &'static str, by: &'static str, look: impl FnOnce(Redis)) {
+pub(crate) fn bend(
+    part: &'static str,
+    by: &'static str,
+    look: impl FnOnce(&dyn Fn() -> Rc<Redis>),
+) {
     let replaced = Rc::new(Cell::new(0));
-    let redis = {
+    let redis = || {
         let replaced = replaced.clone();
-        Redis::new(Box::new(move |text| {
+        Rc::new(Redis::new(Box::new(move |text| {
             let (text, count) = script::replaced(text, part, by);
             assert!(count <= 1, "{part} is there {count} times");
             replaced.set(replaced.get() + count);
             text
-        }))
+        })))
     };
-    look(redis);
+    look(&redis);
     assert!(replaced.get() > 0, "no script has {part}");
 }
 
 #[track_caller]
 fn bent(invariant: Invariant, bent: Bent) {
-    caught(invariant, Redis::default(), bent);
+    caught(invariant, Rc::default(), bent);
 }
 
 pub(crate) const RELEASE: &str = "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run(6) }";

@@ -1,7 +1,7 @@
 //! Worlds of locks that are taken over from their holders. And broken variants that must be caught.
 
 use super::check::Invariant::*;
-use super::sabotage::{RELEASE, RENEW, script_among};
+use super::sabotage::{RELEASE, RENEW, each_caught, script_among};
 use super::seeds::seeds;
 use super::workload::Locks::TakeOvers;
 
@@ -12,19 +12,8 @@ fn no_promise_breaks() {
     super::hold_for(TakeOvers, seeds(SEEDS));
 }
 
-/// Each as `name: promise, part => by`.
-macro_rules! broken {
-    ($($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                script_among(TakeOvers, $promise, $part, $by);
-            }
-        )*
-    };
-}
-
-broken! {
+each_caught! {
+    |promise, part, by| script_among(TakeOvers, promise, part, by);
     a_late_copy_that_takes_the_lock_back: NoGhost,
         "redis.call('SET', GONE, '', 'PX', 60000) return { 1, ARGV[1], fence, run(10) }"
         => "return { 1, ARGV[1], fence, run(10) }";

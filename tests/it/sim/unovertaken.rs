@@ -10,7 +10,7 @@ use super::check::{Check, Invariant};
 use super::lua::Redis;
 use super::sabotage::Bent;
 use super::script::replaced;
-use super::seeds::seeds;
+use super::seeds::{self, nothing_breaks};
 use super::trace::Trace;
 
 const SEEDS: u64 = 2_000;
@@ -44,18 +44,12 @@ fn redis<const N: usize>(parts: [[&'static str; 2]; N]) -> (Rc<Redis>, Rc<Cell<b
 
 #[test]
 fn no_promise_breaks_where_a_poller_is_handed_the_lock_at_once() {
-    let (seeds, _) = seeds(SEEDS);
     let (redis, found) = redis([PATIENCE]);
-    for seed in seeds {
-        let run = |trace| {
-            let case = Case::new(seed, &redis, Check::default(), Bent::Orderly, trace);
-            (case.run(), case)
-        };
-        if run(Trace::OFF).0.is_some() {
-            let (violation, case) = run(Trace::on());
-            panic!("{violation:?}\n\n{}\n\nseed {seed}", case.trace.lines());
-        }
-    }
+    let worlds = "where a poller is handed the lock at once";
+    nothing_breaks(worlds, SEEDS, |seed, trace| {
+        let case = Case::new(seed, &redis, Check::default(), Bent::Orderly, trace);
+        (case.run(), case.trace.lines())
+    });
     assert!(found.get(), "no script has that");
 }
 
@@ -63,12 +57,10 @@ fn no_promise_breaks_where_a_poller_is_handed_the_lock_at_once() {
 fn a_lock_that_is_kept_for_less_time_than_it_is_told() {
     let told = ["tonumber(ms) <= most and", "true and"];
     let (redis, found) = redis([PATIENCE, told]);
-    let breaks = |seed: &u64| {
+    seeds::caught(Invariant::OneHolder, &[], MOST_SEEDS, |seed| {
         let check = Check::new(Some(Invariant::OneHolder));
-        let case = Case::new(*seed, &redis, check, Bent::Orderly, Trace::OFF);
+        let case = Case::new(seed, &redis, check, Bent::Orderly, Trace::OFF);
         case.run().is_some()
-    };
-    let seed = (0..MOST_SEEDS).find(breaks);
-    println!("caught with seed {seed:?}");
-    assert!(seed.is_some() && found.get());
+    });
+    assert!(found.get(), "no script has that");
 }

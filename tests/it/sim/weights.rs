@@ -2,7 +2,7 @@
 //! must be caught.
 
 use super::check::Invariant::*;
-use super::sabotage::script_among;
+use super::sabotage::{each_caught, script_among};
 use super::seeds::seeds;
 use super::workload::Locks::Weights;
 
@@ -21,19 +21,8 @@ fn who_removes_a_heavy_holder_knows_the_others_that_have_ended() {
     super::hold_for(Weights, (SEED..SEED + 1, false));
 }
 
-/// Each as `name: promise, part => by`.
-macro_rules! broken {
-    ($($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                script_among(Weights, $promise, $part, $by);
-            }
-        )*
-    };
-}
-
-broken! {
+each_caught! {
+    |promise, part, by| script_among(Weights, promise, part, by);
     a_heavy_holder_that_counts_as_one: OneHolder,
         "extra = extra + weight - 1"
         => "";

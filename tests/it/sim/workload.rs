@@ -91,6 +91,23 @@ pub(crate) enum Locks {
     Limits,
 }
 
+impl Locks {
+    pub(crate) const ALL: [Self; 9] = {
+        use Locks::*;
+        [
+            Single,
+            TakeOvers,
+            Semaphores,
+            Weights,
+            Reservations,
+            ReadWrites,
+            Onces,
+            Sets,
+            Limits,
+        ]
+    };
+}
+
 /// The sets of names that are asked for. Each has names in common with others.
 const SETS: [&[&str]; 6] = [
     &["a", "b"],

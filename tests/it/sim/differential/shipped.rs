@@ -46,17 +46,7 @@ fn runs(pair: &mut Pair, shipped: &[(Script, String)]) {
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
     for seed in 0..300 {
-        for locks in [
-            Locks::Single,
-            Locks::TakeOvers,
-            Locks::Semaphores,
-            Locks::Weights,
-            Locks::Reservations,
-            Locks::ReadWrites,
-            Locks::Onces,
-            Locks::Sets,
-            Locks::Limits,
-        ] {
+        for locks in Locks::ALL {
             unbent(seed, &redis, Trace::OFF).among(locks).run();
         }
     }

@@ -20,8 +20,6 @@ fn appends(what: &str) -> [Command; 1] {
 /// The first client has the lock, and its write is late. Another client has the lock meanwhile, and
 /// writes too. In between, the first client's acquire arrives once more. Returns what was written.
 fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool) -> String {
-    let found: Rc<Cell<Option<String>>> = Rc::default();
-    let finds = found.clone();
     play_on(redis, move |case| async move {
         let first = lock(client(&case, &machine()), 1);
         // This request arrives at 3 s. Its repeat holds the lock from 0.5 s to 1.5 s.
@@ -44,9 +42,8 @@ fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool)
         sleep(&case, 4_000).await;
         let reads = [Command::new("GET").key("log:a")];
         let (_, replies) = second.acquire_and_read(&reads).await.expect("a free lock");
-        finds.set(replies[0].as_str().map(str::to_owned));
-    });
-    found.take().expect("something written")
+        replies[0].as_str().expect("something written").to_owned()
+    })
 }
 
 fn mutex(client: SimClient, _: u8) -> SimLock {

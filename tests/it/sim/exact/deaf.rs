@@ -5,8 +5,6 @@ use super::*;
 /// A waiter whose bridge refuses subscriptions with `status` for so long. Returns how long after
 /// the release it has the lock, and how often it tried to subscribe.
 fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
-    let outcome = Rc::new(Cell::new((0, 0)));
-    let noted = outcome.clone();
     play(move |case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lock = lock.ttl(Duration::from_secs(60));
@@ -20,9 +18,8 @@ fn handed_over_after(status: u16, mute_for: u64) -> (u64, u64) {
         lease.release().await.expect("held");
         sleep(&case, 2_000).await;
         let held = in_ms(&held).expect("a lease");
-        noted.set((held - released, case.network.opened()));
-    });
-    outcome.take()
+        (held - released, case.network.opened())
+    })
 }
 
 #[test]

@@ -25,11 +25,7 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
         let token = (minute.try_acquire().await.expect("a lease")).into_token();
         let lease = Rc::new(lock.resume(token).expect("randomness"));
         let far = 2_000 * MS;
-        case.net.set(Net {
-            least: far,
-            latency: far,
-            ..STEADY
-        });
+        slow_down(&case, far);
         let renew = || {
             let lease = lease.clone();
             meanwhile(&case, &machine(), async move {

@@ -16,14 +16,6 @@ fn append() -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(";")]
 }
 
-/// From now on no request arrives.
-fn cut(case: &Case) {
-    case.net.set(Net {
-        lose_request: 1_000,
-        ..STEADY
-    });
-}
-
 #[test]
 fn work_whose_commit_is_answered_late_is_told_of_it_and_not_stopped() {
     play(|case| async move {
@@ -63,12 +55,8 @@ fn a_renewal_that_was_overtaken_by_a_commit_does_not_stop_the_work() {
             .run(async |lease| {
                 sleep(&case, 3_310).await;
                 // The renewal is sent now, and takes long.
-                let slow = 100 * MS;
-                case.net.set(Net {
-                    least: slow,
-                    latency: slow,
-                    ..STEADY
-                });
+
+                slow_down(&case, 100 * MS);
                 sleep(&case, 10).await;
                 case.net.set(STEADY);
                 case.network.lose_next_grant.set(true);

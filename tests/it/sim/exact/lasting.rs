@@ -7,11 +7,7 @@ fn a_free_lock_is_had_however_long_the_way_and_however_short_the_wait() {
     for way in [75, 200] {
         for wait in [1, 50, 100, 300] {
             play(move |case| async move {
-                case.net.set(Net {
-                    least: way * MS,
-                    latency: way * MS,
-                    ..STEADY
-                });
+                slow_down(&case, way * MS);
                 let lock = client(&case, &machine()).lock("a");
                 let lock = lock.wait_timeout(Duration::from_millis(wait));
                 let lease = lock.acquire().await.expect("a lease");
@@ -129,11 +125,7 @@ fn nothing_is_asked_behind_the_end_of_a_wait_by_a_waiter_that_hears_of_its_turn_
         });
         // The last answer takes longer than the message of the release behind it.
         sleep(&case, 505).await;
-        case.net.set(Net {
-            least: 80 * MS,
-            latency: 80 * MS,
-            ..STEADY
-        });
+        slow_down(&case, 80 * MS);
         sleep(&case, 7).await;
         case.net.set(STEADY);
         lease.release().await.expect("held");

@@ -11,8 +11,6 @@ const BEGINS: u64 = 1_005;
 /// Readers come every 50 ms, and each reads for 200 ms. A writer, which listens or polls, comes
 /// after a second. Returns how long it took until the writer had written.
 fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
-    let waited = Rc::new(Cell::new(None));
-    let noted = waited.clone();
     play_on(&Rc::new(redis), move |case| async move {
         for reader in 0..200 {
             let (machine, on) = (machine(), case.clone());
@@ -44,9 +42,8 @@ fn waits_among_readers(redis: Redis, listens: bool) -> Option<u64> {
             lease.release().await.expect("held");
         });
         sleep(&case, 15_000).await;
-        noted.set(in_ms(&wrote).map(|at| at - BEGINS));
-    });
-    waited.get()
+        in_ms(&wrote).map(|at| at - BEGINS)
+    })
 }
 
 #[test]
@@ -75,8 +72,6 @@ fn a_writer_that_readers_pass_is_starved() {
 /// Sixteen of seventeen readers vanish while a writer listens, and the last one gives back. Returns
 /// how long after that the writer has it.
 fn writes_behind_a_crowd(redis: Redis) -> u64 {
-    let waited = Rc::new(Cell::new(0));
-    let noted = waited.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let reader = client(&case, &machine()).read_write("a").read();
         let last = reader.acquire().await.expect("a lease");
@@ -94,9 +89,8 @@ fn writes_behind_a_crowd(redis: Redis) -> u64 {
         let back = now(&case);
         last.release().await.expect("held");
         sleep(&case, 20_000).await;
-        noted.set(in_ms(&has_it).expect("its turn") - back);
-    });
-    waited.get()
+        in_ms(&has_it).expect("its turn") - back
+    })
 }
 
 #[test]

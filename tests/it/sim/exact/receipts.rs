@@ -299,10 +299,7 @@ fn commit_through_an_outage(redis: &Rc<Redis>, outage_ms: u64) -> Result<usize, 
         };
         let answered = meanwhile(&case, &slow, commit);
         sleep(&case, 100).await;
-        outage.net.set(Net {
-            lose_request: 1_000,
-            ..STEADY
-        });
+        cut(&outage);
         sleep(&case, outage_ms).await;
         outage.net.set(STEADY);
         assert_eq!(appended(&case).await, 1);
@@ -341,8 +338,6 @@ fn receipts_that_are_gone_before_the_client_stops_to_count_on_them_are_noticed()
 /// waits for its answer any more. If `is_repeat`, the write was executed before; if not, another
 /// write of the lease was.
 fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
-    let count = Rc::new(Cell::new(0));
-    let counts = count.clone();
     play_on(redis, move |case| async move {
         let lease = lock(&case, SETTINGS, 20)
             .try_acquire()
@@ -365,9 +360,8 @@ fn late(redis: &Rc<Redis>, is_repeat: bool) -> usize {
             sleep(&case, 5_000).await;
             lease.renew().await.expect("held");
         }
-        counts.set(log_of("a", &case.redis.db()).len());
-    });
-    count.get()
+        log_of("a", &case.redis.db()).len()
+    })
 }
 
 #[test]

@@ -50,8 +50,6 @@ fn goes_on(
 /// Three clients keep `a` busy and three keep `b` busy, all fair or none. One wants both. Returns
 /// after how long it has them.
 fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
-    let waited = Rc::new(Cell::new(None));
-    let noted = waited.clone();
     play_on(&Rc::new(redis), move |case| async move {
         for place in 0..3 {
             goes_on(&case, &["a"], are_fair, 7 * place);
@@ -68,9 +66,8 @@ fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
             lease.release().await.expect("held");
         });
         sleep(&case, ENDS + 15_000).await;
-        noted.set(in_ms(&had).map(|at| at - BEGINS));
-    });
-    waited.get()
+        in_ms(&had).map(|at| at - BEGINS)
+    })
 }
 
 #[test]
@@ -125,8 +122,6 @@ fn of_sets_that_cross_each_has_its_turn_again_and_again() {
 /// One has `a`. Two wait for `a` and `b`. While the clock is ahead, another asks for `a` alone, and
 /// so takes the first one for dead there. Returns when each has both names.
 fn have_both_around_a_step(redis: Redis) -> [Option<u64>; 2] {
-    let had = Rc::new(Cell::default());
-    let noted = had.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let waits = || {
             let machine = machine();
@@ -152,9 +147,8 @@ fn have_both_around_a_step(redis: Redis) -> [Option<u64>; 2] {
         sleep(&case, 5_000).await;
         lease.expect("a lease").release().await.expect("held");
         sleep(&case, 20_000).await;
-        noted.set([in_ms(&first), in_ms(&second)]);
-    });
-    had.get()
+        [in_ms(&first), in_ms(&second)]
+    })
 }
 
 #[test]
@@ -173,8 +167,6 @@ fn waiters_in_different_orders_in_two_queues_are_noticed() {
 /// One client has `b`. Another waits for `a` and `b`, and listens. Returns how long after the
 /// release it has both.
 fn has_both_after(redis: Redis) -> u64 {
-    let waited = Rc::new(Cell::new(0));
-    let noted = waited.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let holding = machine();
         let lease = client(&case, &holding).lock("b").acquire().await;
@@ -188,9 +180,8 @@ fn has_both_after(redis: Redis) -> u64 {
         let released_at = case.world.now() / MS;
         lease.expect("a lease").release().await.expect("held");
         sleep(&case, 15_000).await;
-        noted.set(in_ms(&had).expect("both") - released_at);
-    });
-    waited.get()
+        in_ms(&had).expect("both") - released_at
+    })
 }
 
 #[test]
@@ -212,8 +203,6 @@ fn a_waiter_that_no_release_tells_asks_late() {
 /// it `ms` after the first one came. Returns how much later than by a hand-over each of the two has
 /// it.
 fn have_it_later(redis: Redis, ms: u64, is_fair: bool) -> [u64; 2] {
-    let waited = Rc::new(Cell::default());
-    let noted = waited.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let holding = machine();
         let holder = client(&case, &holding);
@@ -236,11 +225,10 @@ fn have_it_later(redis: Redis, ms: u64, is_fair: bool) -> [u64; 2] {
         sleep(&case, 10_000).await;
         let [mut first, mut second] = next.map(|had| in_ms(&had).expect("its turn"));
         (first, second) = (first.min(second), first.max(second));
-        noted.set([first - released_at - 20, second - first - 20]);
         b.expect("a lease").release().await.expect("held");
         sleep(&case, 15_000).await;
-    });
-    waited.get()
+        [first - released_at - 20, second - first - 20]
+    })
 }
 
 #[test]

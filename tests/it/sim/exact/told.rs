@@ -130,11 +130,7 @@ fn a_hand_over_behind_an_answer_that_is_on_its_way_is_taken_at_no_further_reques
         let (lease, held) = waited_for(&case).await;
         // The answer to its next request takes longer than the message of the release behind it.
         case.at(ASKS_AGAIN + 5).await;
-        case.net.set(Net {
-            least: 80 * MS,
-            latency: 80 * MS,
-            ..STEADY
-        });
+        slow_down(&case, 80 * MS);
         let releasing = async {
             case.at(ASKS_AGAIN + 12).await;
             case.net.set(STEADY);
@@ -151,10 +147,7 @@ fn a_hand_over_is_taken_though_what_was_asked_meanwhile_gets_lost() {
     play(|case| async move {
         let (lease, held) = waited_for(&case).await;
         case.at(ASKS_AGAIN - 5).await;
-        case.net.set(Net {
-            lose_request: 1_000,
-            ..STEADY
-        });
+        cut(&case);
         case.at(ASKS_AGAIN + 5).await;
         case.net.set(STEADY);
         lease.release().await.expect("held");

@@ -41,8 +41,6 @@ fn a_waiter_that_died_delays_the_next_by_10_s_at_most_however_long_it_would_have
 
 /// One waits, the clock is set back, and another comes. Returns when each has the lock.
 fn have_it_around_a_step(redis: Redis) -> [Option<u64>; 2] {
-    let had = Rc::new(Cell::default());
-    let noted = had.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let lock = client(&case, &machine()).lock("a");
         let lease = lock.acquire().await.expect("a lease");
@@ -53,9 +51,8 @@ fn have_it_around_a_step(redis: Redis) -> [Option<u64>; 2] {
         sleep(&case, 1_000).await;
         lease.release().await.expect("held");
         sleep(&case, 1_000).await;
-        noted.set([in_ms(&earlier), in_ms(&later)]);
-    });
-    had.get()
+        [in_ms(&earlier), in_ms(&later)]
+    })
 }
 
 #[test]
@@ -122,11 +119,7 @@ fn the_shortest_time_out_is_long_enough_for_a_bridge_that_answers_at_once() {
             timeout: Duration::from_millis(1),
             ..SETTINGS
         };
-        case.net.set(Net {
-            least: 0,
-            latency: 0,
-            ..STEADY
-        });
+        slow_down(&case, 0);
         let client = host::client(&case, &machine(), settings);
         let lock = client.lock("a");
         let lease = lock.acquire().await.expect("a lease");
@@ -151,8 +144,6 @@ fn polls(case: &Rc<Case>, machine: &Rc<Machine>) -> Rc<Cell<Option<Time>>> {
 /// Four wait. The third dies at once, and the first later; then the lock is free without a message.
 /// Returns how long after the second the fourth has it.
 fn fourth_follows_after(redis: Redis) -> u64 {
-    let outcome = Rc::new(Cell::new(0));
-    let noted = outcome.clone();
     play_on(&Rc::new(redis), move |case| async move {
         let held = client(&case, &machine()).lock("a").ttl(DAY);
         drop(held.acquire().await.expect("a lease").into_token());
@@ -169,9 +160,8 @@ fn fourth_follows_after(redis: Redis) -> u64 {
         case.redis.execute(&[b"DEL", b"a"]);
         sleep(&case, 30_000).await;
         let had = |at: usize| in_ms(&waiters[at]).expect("a lease");
-        noted.set(had(3) - had(1));
-    });
-    outcome.take()
+        had(3) - had(1)
+    })
 }
 
 #[test]

@@ -19,11 +19,12 @@ use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
 use crate::limits;
-use crate::paced::books::{Books, Broken};
+use crate::paced::books::Books;
 use crate::quorum;
 use crate::quorum::votes::{Vote, Votes};
 use crate::redis::Db;
 use crate::script::Run;
+use crate::seeds::Broken;
 use crate::trace::Trace;
 use crate::workload::Locks;
 use crate::world::{Machine, World};
@@ -239,7 +240,7 @@ impl Stage {
             after: &ran.after,
         };
         let broken = self.votes.borrow_mut().ran(run, &vote);
-        if let Some(quorum::place::Broken(promise, what)) = broken {
+        if let Some(Broken(promise, what)) = broken {
             self.check
                 .fail(Invariant::Voted, format!("{promise:?}: {what}"));
         }

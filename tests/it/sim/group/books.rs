@@ -8,6 +8,7 @@ use edgelock::Error;
 use super::sale::{LOG, MOST, RESTOCKED, STOCK, buyer};
 use crate::case::Case;
 use crate::redis::Reply;
+use crate::seeds::Broken;
 
 /// What shared turns promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,6 @@ pub(super) enum Promise {
     OfLock,
 }
 
-/// The promise that was broken, and how.
-#[derive(Clone, Debug)]
-pub(super) struct Broken(pub(super) Promise, pub(super) String);
-
 /// What the caller was told; `None` if it hung up.
 type Told = Option<Result<bool, Error>>;
 
@@ -45,7 +42,7 @@ pub(super) struct Books {
     unordered: RefCell<BTreeSet<usize>>,
     told: RefCell<BTreeMap<usize, Told>>,
     pub(super) answered: RefCell<BTreeSet<usize>>,
-    pub(super) broken: RefCell<Option<Broken>>,
+    pub(super) broken: RefCell<Option<Broken<Promise>>>,
 }
 
 impl Books {

@@ -8,6 +8,7 @@ use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
 
 use crate::redis::{Db, Reply};
 use crate::script::{Run, Script};
+use crate::seeds::Broken;
 
 /// What throttles and debounces promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +33,12 @@ pub(crate) enum Promise {
     Answered,
 }
 
-/// The promise that was broken, and how.
-#[derive(Clone, Debug)]
-pub(crate) struct Broken(pub(crate) Promise, pub(crate) String);
-
 /// Every call has a window or a wait of its own, in milliseconds, which tells it from the others.
 pub(crate) type Number = u64;
 
 #[derive(Default)]
 pub(crate) struct Books {
-    pub(crate) broken: RefCell<Option<Broken>>,
+    pub(crate) broken: RefCell<Option<Broken<Promise>>>,
     numbers: RefCell<BTreeSet<Number>>,
     /// The call of each token, once it has arrived.
     tokens: RefCell<BTreeMap<String, Number>>,

@@ -1,14 +1,10 @@
 //! Broken variants of throttles and debounces. The simulation must catch each by the promise that
 //! it breaks.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use super::Promise::{self, *};
-use super::{Broken, run};
-use crate::lua::Redis;
-use crate::sabotage::{Bent, broken};
-use crate::script;
+use super::run;
+use crate::sabotage::{Bent, bend, broken};
+use crate::seeds::{self, Broken};
 use crate::trace::Trace;
 
 /// More seeds than any of them needs.
@@ -25,24 +21,13 @@ fn caught(promise: Promise, part: &'static str, by: &'static str) {
 
 #[track_caller]
 fn caught_in(bent: Bent, promise: Promise, part: &'static str, by: &'static str) {
-    let replaced = Rc::new(Cell::new(false));
-    let redis = {
-        let replaced = replaced.clone();
-        Rc::new(Redis::new(Box::new(move |text| {
-            let (text, count) = script::replaced(text, part, by);
-            assert!(count <= 1, "{part} is there {count} times");
-            replaced.set(replaced.get() || count > 0);
-            text
-        })))
-    };
-    let breaks = |seed: &u64| {
-        let (broken, _) = run(*seed, &redis, bent, Trace::OFF);
-        broken.is_some_and(|Broken(which, _)| which == promise)
-    };
-    let seed = RARE.into_iter().chain(0..SEEDS).find(breaks);
-    println!("caught by {promise:?} with seed {seed:?}");
-    assert!(seed.is_some(), "{promise:?} held for {SEEDS} seeds");
-    assert!(replaced.get(), "no script has {part}");
+    bend(part, by, |redis| {
+        let redis = redis();
+        seeds::caught(promise, &RARE, SEEDS, |seed| {
+            let (broken, _) = run(seed, &redis, bent, Trace::OFF);
+            broken.is_some_and(|Broken(which, _)| which == promise)
+        });
+    });
 }
 
 const WINDOW: &str = "redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3])";

@@ -11,6 +11,7 @@ use crate::redis::Reply;
 use crate::rng::Rng;
 use crate::sabotage::Bent;
 use crate::script::{Run, Script};
+use crate::seeds::Broken;
 use crate::trace::Trace;
 use crate::world::{MS, Time, World};
 
@@ -32,7 +33,7 @@ pub(super) struct Place {
     /// The fence to which each token was raised.
     raised: RefCell<BTreeMap<String, String>>,
     votes: RefCell<Votes>,
-    broken: RefCell<Option<Broken>>,
+    broken: RefCell<Option<Broken<Promise>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -40,10 +41,6 @@ struct Hold {
     client: usize,
     until: Time,
 }
-
-/// The promise that was broken, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken(pub(crate) Promise, pub(crate) String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promise {
@@ -119,7 +116,7 @@ impl Place {
     }
 
     /// Lets everything happen, and returns what was found.
-    pub(super) fn run(self: &Rc<Self>) -> Option<Broken> {
+    pub(super) fn run(self: &Rc<Self>) -> Option<Broken<Promise>> {
         let crowd = workload::begin(self);
         for _ in 0..self.rng.between(0, 6) {
             let at = self.rng.between(0, 6_000 * MS);

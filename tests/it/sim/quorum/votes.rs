@@ -6,10 +6,10 @@ use std::hash::{Hash, Hasher};
 
 use crate::redis::{Db, Reply, Value};
 use crate::script::{Run, Script};
+use crate::seeds::Broken;
 use crate::world::Time;
 
-use super::place::Broken;
-use super::place::Promise::{CountsLater, Heals, KnowsTheFence, NoGhost, NoSay, OneVote};
+use super::place::Promise::{self, CountsLater, Heals, KnowsTheFence, NoGhost, NoSay, OneVote};
 
 /// The votes so far, by server and token.
 #[derive(Default)]
@@ -44,7 +44,7 @@ fn text(db: &Db, key: &str) -> Option<String> {
 }
 
 impl Votes {
-    pub(crate) fn ran(&mut self, run: &Run<'_>, vote: &Vote<'_>) -> Option<Broken> {
+    pub(crate) fn ran(&mut self, run: &Run<'_>, vote: &Vote<'_>) -> Option<Broken<Promise>> {
         let at = (vote.server, run.who().to_owned());
         let holder = |db| text(db, &run.keys[0]);
         let has = |db| holder(db).as_deref() == Some(run.who());
