@@ -20,7 +20,6 @@ use crate::check::{Check, Invariant, Violation};
 use crate::host::Inbox;
 use crate::limits;
 use crate::paced::books::Books;
-use crate::quorum;
 use crate::quorum::votes::{Vote, Votes};
 use crate::redis::Db;
 use crate::script::Run;
