@@ -185,6 +185,12 @@ export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalLi
 }
 export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
 export type LockAllOptions = Omit<LockOptions, "signalList" | "takeOver">;
+export interface Limit {
+	readonly name: string;
+	readonly limit: number;
+	readonly permits?: number | undefined;
+}
+export type LimitsOptions = Omit<LockOptions, "fair" | "signalList" | "takeOver">;
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver">;
 export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests" | "signal"> {
 	readonly keep?: number | undefined;
@@ -371,6 +377,7 @@ export declare class Client {
 	reservations(name: string, units: number, options?: ReservationOptions): Lock;
 	readWrite(name: string): ReadWrite;
 	lockAll(names: readonly string[], options?: LockAllOptions): Lock;
+	limits(limits: readonly Limit[], options?: LimitsOptions): Lock;
 	once(key: string, options: OnceOptions & {
 		readonly ifUnavailable: "run";
 	}): Once<Lease | undefined>;
