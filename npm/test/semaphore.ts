@@ -23,13 +23,13 @@ export const semaphores: Suite = {
   },
 
   async as_many_hold_it_at_once_as_there_are_permits(stack) {
-    const first = await take(semaphore(stack.client(), 3, { ttl: 5_000, label: "first" }));
+    const first = await take(semaphore(stack.client(), 3, { ttl: 8_000, label: "first" }));
     const three = semaphore(stack.client(), 3);
     const [second, third] = [await take(three), await take(three)];
     equal(await permits(stack), 3);
     equal(await three.tryAcquire(), null);
     const held = await fails("held", semaphore(stack.client(), 3, { wait: 0 }).acquire());
-    check(held instanceof HeldError && held.remaining !== null && held.remaining <= 5_000, "until the first of them ends");
+    check(held instanceof HeldError && held.remaining !== null && held.remaining <= 8_000, "until the first of them ends");
     equal((held as HeldError).label, "first");
     await second.release();
     await releaseAll(await take(three), first, third);
