@@ -40,6 +40,13 @@ fn lock<T: Transport, R: Runtime>(kind: Kind, client: &Client<T, R>) -> Lock<T, 
     }
 }
 
+impl Kind {
+    /// Whether it is a lock of all names at once.
+    fn has_several(self) -> bool {
+        matches!(self, Self::Multi | Self::Limits)
+    }
+}
+
 impl Stack {
     /// A lock that nobody gets while another holds the one under test.
     fn rival(&self, kind: Kind) -> TestLock {
@@ -70,6 +77,11 @@ impl Stack {
                 assert_ne!(names, 1, "a part of the names is held");
                 names / 2
             }
+            Kind::Limits => {
+                let names = ["ZCARD a", "ZCARD b"].map(|of| self.redis::<usize>(of));
+                assert_eq!(names[0], names[1], "a part of the limits is held");
+                names[0]
+            }
         };
         let is_there: bool = self.redis("EXISTS a b {a}:readers {a}:holds");
         assert!(holds > 0 || !is_there, "nobody holds what is there");
@@ -95,11 +107,7 @@ fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
         }
         for call in 0..4 {
             let lease = lock.try_acquire().await.unwrap();
-            let _: () = stack.redis(if kind == Kind::Multi {
-                "DEL b"
-            } else {
-                "DEL a"
-            });
+            let _: () = stack.redis(if kind.has_several() { "DEL b" } else { "DEL a" });
             let result = match call {
                 0 => lease.exec(&incr()).await.map(drop),
                 1 => lease.commit(&incr()).await.map(drop),
@@ -141,7 +149,7 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
             let lease = lock(kind, &proxy.client).try_acquire().await.unwrap();
             assert_eq!(stack.holds(kind), others + 1);
             assert_eq!(stack.last_fence("a"), lease.fence());
-            if kind == Kind::Multi {
+            if kind.has_several() {
                 assert_eq!(stack.last_fence("b"), lease.fence());
             }
             lease.exec(&incr()).await.unwrap();
@@ -189,6 +197,10 @@ fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         let _: () = stack.redis("PEXPIRE a 20000");
         match kind {
             Kind::Semaphore => stack.redis(&format!("ZINCRBY a -50000 {token}")),
+            Kind::Limits => {
+                let _: () = stack.redis(&format!("ZINCRBY a -50000 {token}"));
+                stack.redis(&format!("ZINCRBY b -50000 {token}"))
+            }
             Kind::Reader => stack.redis(&format!("ZINCRBY {{a}}:readers -50000 {token}")),
             _ => {}
         }
@@ -219,11 +231,7 @@ fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
         assert_eq!(work.await, Ok(7));
         assert_eq!(stack.holds(kind), 0);
         let work = lock.run(async |_| {
-            let _: () = stack.redis(if kind == Kind::Multi {
-                "DEL b"
-            } else {
-                "DEL a"
-            });
+            let _: () = stack.redis(if kind.has_several() { "DEL b" } else { "DEL a" });
             std::future::pending::<Result<(), Error>>().await
         });
         let lost = work.await;
