@@ -342,6 +342,7 @@ mod tests {
 
     #[test]
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
+        let of_all = names("tests/it/every_kind.rs", "fn ", '(');
         for kind in [
             "semaphore",
             "take_over",
@@ -356,7 +357,8 @@ mod tests {
             let rust = names(&format!("tests/it/{kind}.rs"), "fn ", '(');
             let mut rust = rust.into_iter();
             for name in names(&format!("npm/test/{kind}.ts"), "  async ", '(') {
-                assert!(rust.any(|promise| promise == name), "{name}, in this order");
+                let is_there = of_all.contains(&name) || rust.any(|promise| promise == name);
+                assert!(is_there, "{name}, in this order");
             }
         }
     }
