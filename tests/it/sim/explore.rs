@@ -25,7 +25,7 @@ use search::{Bench, Bend, Bounds, Found, search};
 
 /// The worlds of every run of the tests: their names, how many clients they have, and how many
 /// faults.
-const SMALL: [(&str, usize, u8); 36] = [
+const SMALL: [(&str, usize, u8); 43] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
     ("writes", 2, 1),
@@ -58,6 +58,13 @@ const SMALL: [(&str, usize, u8); 36] = [
     ("set", 2, 1),
     ("set-queue", 2, 1),
     ("set-forced", 3, 0),
+    ("limits", 2, 1),
+    ("limits-queue", 2, 1),
+    ("limits-forced", 3, 0),
+    ("limits-heavy", 2, 1),
+    ("reserved", 2, 1),
+    ("reserved-again", 3, 0),
+    ("reserved-heavy", 2, 1),
     ("throttle", 2, 1),
     ("debounce", 2, 1),
     ("quorum", 2, 0),

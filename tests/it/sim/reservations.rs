@@ -2,7 +2,7 @@
 //! And broken variants that must be caught.
 
 use super::check::Invariant::*;
-use super::sabotage::{each_caught, script_among};
+use super::sabotage::broken;
 use super::seeds::seeds;
 use super::workload::Locks::Reservations;
 
@@ -21,8 +21,8 @@ fn what_an_owner_had_is_forgotten_with_the_last_reservation() {
     super::hold_for(Reservations, (SEED..SEED + 1, false));
 }
 
-each_caught! {
-    |promise, part, by| script_among(Reservations, promise, part, by);
+broken! {
+    Reservations;
     a_confirmation_that_counts_nothing: SoldOnce,
         "redis.call('INCRBY', CONFIRMED, units)"
         => "";

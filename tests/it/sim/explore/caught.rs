@@ -6,7 +6,7 @@ use super::step::Fault::{self, Empty, Expiry, Late, LostReply, LostRequest, Twic
 use super::{BOUNDS, summary};
 use crate::sabotage::{self, Broken};
 use crate::workload::Locks;
-use crate::{limits, once, paced, read_write, semaphore, sets};
+use crate::{limits, once, paced, read_write, reservations, semaphore, sets};
 
 /// All broken scripts, of all kinds of worlds.
 pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
@@ -17,6 +17,7 @@ pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
         once::BROKEN,
         sets::BROKEN,
         limits::BROKEN,
+        reservations::BROKEN,
         paced::sabotage::BROKEN,
     ]
     .into_iter()
@@ -289,6 +290,48 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ("a_straggler_that_takes_them_again", "limits", 2, &[Twice]),
     ("a_holder_that_stays_in_a_queue", "limits-queue", 2, &[]),
     ("permits_that_never_end", "limits", 2, &[]),
+    ("a_confirmation_that_counts_nothing", "reserved", 2, &[]),
+    (
+        "a_confirmation_that_counts_several_units_as_one",
+        "reserved-heavy",
+        2,
+        &[],
+    ),
+    ("a_release_that_confirms", "reserved-again", 2, &[]),
+    ("a_confirmed_unit_that_is_sold_again", "reserved", 2, &[]),
+    (
+        "a_confirmation_of_what_is_not_held",
+        "reserved",
+        2,
+        &[Expiry],
+    ),
+    (
+        "a_repeat_that_is_counted_again",
+        "reserved",
+        2,
+        &[LostReply],
+    ),
+    ("a_confirmation_that_is_forgotten", "reserved", 2, &[]),
+    (
+        "an_owner_whose_units_nobody_counts",
+        "reserved-again",
+        2,
+        &[],
+    ),
+    (
+        "an_owner_whose_units_count_for_ever",
+        "reserved-again",
+        3,
+        &[],
+    ),
+    (
+        "an_owner_who_is_forgotten_while_its_units_are_renewed",
+        "reserved-again",
+        2,
+        &[Expiry, Expiry],
+    ),
+    ("a_commit_that_gives_nothing_back", "reserved", 2, &[]),
+    ("a_reservation_that_never_falls_back", "reserved", 2, &[]),
     (
         "a_pass_that_does_not_look_at_the_window",
         "throttle",
@@ -381,6 +424,16 @@ const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
         Some(Locks::Limits),
         "giving_up_and_staying_in_a_queue",
         "nobody gives up while others want the same",
+    ),
+    (
+        Some(Locks::Reservations),
+        "a_token_that_is_said_to_be_confirmed_and_was_given_back",
+        "nobody confirms what it gave back",
+    ),
+    (
+        Some(Locks::Reservations),
+        "a_confirmation_behind_its_deadline",
+        "no host's clock runs slower than Redis's, so nobody sends it too late",
     ),
     (
         Some(Locks::Onces),

@@ -158,6 +158,14 @@ const LIMITS: Plan = Plan {
     ..MUTEX
 };
 
+/// Two units, of which each owner may have one.
+const UNITS: Plan = Plan {
+    locks: Some(Locks::Reservations),
+    kinds: &[Kind::Units(2, 1)],
+    permits: Some(2),
+    ..MUTEX
+};
+
 /// Work that callers wait for.
 const ONCE: Plan = Plan {
     locks: Some(Locks::Onces),
@@ -177,7 +185,7 @@ const THROTTLE: Plan = Plan {
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 36] = [
+pub(crate) const PLANS: [Plan; 39] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -447,6 +455,31 @@ pub(crate) const PLANS: [Plan; 36] = [
         kinds: &[LIMITS.kinds[2], Kind::Weighted(2, 1)],
         acts: &[&[Act::Write, Act::Release]],
         ..LIMITS
+    },
+    Plan {
+        name: "reserved",
+        about: "one unit: each reserves it, and hands it on, where it is confirmed, and then again",
+        kinds: &[Kind::Units(1, 1)],
+        permits: Some(1),
+        acts: &[&[Act::Resume, Act::Commit, Act::Resume, Act::Commit]],
+        ..UNITS
+    },
+    Plan {
+        name: "reserved-again",
+        about: "two units, one for each owner: one renews for longer, and gives back; others confirm",
+        acts: &[
+            &[Act::Write, Act::Prolong, Act::Release],
+            &[Act::Write, Act::Commit],
+        ],
+        ..UNITS
+    },
+    Plan {
+        name: "reserved-heavy",
+        about: "three units: one reserves two, and others one, and each confirms",
+        kinds: &[Kind::Units(3, 2), Kind::Units(3, 1)],
+        permits: Some(3),
+        acts: &[&[Act::Commit]],
+        ..UNITS
     },
     THROTTLE,
     Plan {

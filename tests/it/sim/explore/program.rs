@@ -218,15 +218,16 @@ impl Client {
     }
 
     fn judge(&self, lease: &SmallLease, act: Act, told: &Result<(), Error>) {
+        let (check, lock, token) = (&self.stage.check, self.name.name, lease.token().expose());
         if told.as_ref().is_err_and(|error| error.code() == "lost") {
-            let (lock, token) = (self.name.name, lease.token().expose());
-            self.stage.check.told_lost(lock, token, &format!("{act:?}"));
+            check.told_lost(lock, token, &format!("{act:?}"));
         }
+        check.told_of_units(lock, token, told.as_ref().err());
         match told {
             Ok(()) if act.ends() => self.seat().may_have_it.set(false),
             Ok(()) if act == Act::Renew && lease.remaining() > self.ttl() => {
                 let what = format!("{} is renewed for longer than asked for", self.who(lease));
-                self.stage.check.fail(Invariant::NextWaiterHolds, what);
+                check.fail(Invariant::NextWaiterHolds, what);
             }
             Ok(()) => {}
             Err(_) => self.is_clean.set(false),

@@ -25,7 +25,7 @@ use crate::redis::Db;
 use crate::script::Run;
 use crate::seeds::Broken;
 use crate::trace::Trace;
-use crate::workload::Locks;
+use crate::workload::{Kind, Locks};
 use crate::world::{Machine, World};
 
 pub(super) struct Stage {
@@ -157,6 +157,9 @@ impl Stage {
         });
         if let Some(permits) = plan.permits {
             stage.check.permit(plan.lock, permits);
+        }
+        if let Kind::Units(units, _) = plan.name_for(0).kind {
+            stage.check.sell(plan.lock, units);
         }
         if plan.locks == Some(Locks::Limits) {
             for name in plan.names() {
