@@ -19,7 +19,8 @@ for _, token in ipairs(listed()) do
 end
 all[place], all.holders = place, holders
 all.room = math.min(all.room or math.huge, math.max(0, math.floor(room / weight_in(want))))
-if fence and (not all.fence or tonumber(fence) > tonumber(all.fence)) then all.fence = fence end
+-- Of as many digits each.
+if fence and (not all.fence or fence > all.fence) then all.fence = fence end
 all.most = math.max(all.most or 0, waiting())
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(all.fence) .. resp(all.most) .. resp(0) .. resp(all.holders) .. resp(all.room) }
