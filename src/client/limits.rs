@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::error::Fault;
 use crate::kind::Kind;
 use crate::lock::Lock;
-use crate::name::Name;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 
@@ -97,10 +96,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             .iter()
             .find(is_wrong)
             .map_or(Ok(()), |one| Err(what(one)));
-        let (name, named) = match self.all_named(&names) {
-            Ok(name) => (name, Ok(())),
-            Err(error) => (Name::refused("", &names.join(", ")), Err(error)),
-        };
+        let (name, named) = self.all_named(&names);
         let wants = all
             .iter()
             .map(|one| format!("{}/{}", one.limit, one.permits));

@@ -64,17 +64,22 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     pub fn lock_all(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Lock<T, R> {
         let names: Vec<_> = names.into_iter().collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let (name, made) = match self.all_named(&names) {
+        let (name, made) = self.all_named(&names);
+        self.lock_named(name, Kind::multi(), made).fair(true)
+    }
+
+    /// A name for all of them, and what is wrong with them.
+    pub(super) fn all_named(&self, names: &[&str]) -> (Name, Result<(), Fault>) {
+        match self.sorted(names) {
             Ok(name) => (name, Ok(())),
             Err(error) => (Name::refused("", &names.join(", ")), Err(error)),
-        };
-        self.lock_named(name, Kind::multi(), made).fair(true)
+        }
     }
 
     /// In an order that does not depend on the caller's, so that whoever resumes a lease finds what
     /// belongs to its token.
     #[inline(never)]
-    pub(super) fn all_named(&self, names: &[&str]) -> Result<Name, Fault> {
+    fn sorted(&self, names: &[&str]) -> Result<Name, Fault> {
         let count = names.len();
         if !(1..=MAX_NAMES).contains(&count) {
             return Err(Fault::invalid(format!(
