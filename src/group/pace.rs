@@ -6,9 +6,9 @@ use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 
-/// How often a driver shows that it is alive, and how often the others look. They look twice within
-/// the time-out of its requests, so a vanished driver costs them no more than that. A driver whose
-/// requests may take longer than theirs has longer to show itself.
+/// How often a driver shows that it is alive, and how often the others look. Three looks without a
+/// sign report it as gone, so a vanished driver costs them less than the time-out of its requests.
+/// A driver whose requests may take longer than theirs has longer to show itself.
 pub(super) struct Pace {
     pub(super) beat: Duration,
     pub(super) look: Duration,
@@ -20,7 +20,7 @@ impl Pace {
         let limit = lock.request_limit().max(LEAST);
         Self {
             beat: limit / 8,
-            look: limit / 2,
+            look: limit / 4,
         }
     }
 }

@@ -32,11 +32,12 @@ impl<I, A> Lines<I, A> {
         let name = lock.line();
         let ticket = Ticket::new(self, &name, item, bytes, bound);
         let ticket = ticket.map_err(|waiting| held(lock, waiting))?;
-        // How long there was no sign of life.
-        let (mut signs, mut quiet) = (0, Duration::ZERO);
+        // How long there was no sign of life. The first look does not count: a host that stood
+        // still ends a driver's timers no sooner than ours.
+        let (mut signs, mut quiet) = (0, None);
         let mut has_waited = false;
         loop {
-            self.pass_over(&name, signs, quiet);
+            self.pass_over(&name, signs, quiet.unwrap_or_default());
             if let Some(outcome) = ticket.slot.take() {
                 return outcome;
             }
@@ -55,7 +56,7 @@ impl<I, A> Lines<I, A> {
             }
             let now = self.signs(&name);
             if now != signs {
-                (signs, quiet) = (now, Duration::ZERO);
+                (signs, quiet) = (now, None);
             }
             // A caller in a turn may have to wait again.
             let nap = match left {
@@ -63,8 +64,8 @@ impl<I, A> Lines<I, A> {
                 left => pace.look.min(left),
             };
             quiet = match select(ticket.slot.called(runtime), runtime.sleep(nap)).await {
-                Either::Right(()) => quiet.saturating_add(nap),
-                Either::Left(()) => Duration::ZERO,
+                Either::Right(()) => Some(quiet.map_or(Duration::ZERO, |quiet| quiet + nap)),
+                Either::Left(()) => None,
             };
             has_waited = true;
         }

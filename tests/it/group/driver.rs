@@ -170,6 +170,57 @@ fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_al
     });
 }
 
+/// All timers of such a host end at once, and it may come to the driver last.
+#[test]
+fn a_driver_is_not_gone_because_its_host_stood_still() {
+    run(async {
+        #[derive(Clone, Default)]
+        struct DriverLast(Tokio);
+        impl Runtime for DriverLast {
+            fn now(&self) -> Instant {
+                self.0.now()
+            }
+            async fn sleep(&self, duration: Duration) {
+                self.0.sleep(duration).await;
+            }
+            fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+                self.0.random(bytes)
+            }
+            fn spawn(&self, mut task: Task) {
+                let mut others = 0;
+                tokio::task::spawn_local(poll_fn(move |cx| {
+                    others = (others + 1) % 8;
+                    if others != 0 {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    Pin::new(&mut task).poll(cx)
+                }));
+            }
+        }
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Sale);
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let submit = |number| {
+            let bridge = stack.route_by(&proxy.url);
+            let client = Client::new(bridge, Http::default(), DriverLast::default());
+            let lock = client.request_timeout(ms(800)).lock("a");
+            let sale = sale.clone();
+            tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+        };
+        let driver = submit(0);
+        eventually(|| proxy.seen().len() == 2).await;
+        let next = submit(1);
+        tokio::task::yield_now().await;
+        std::thread::sleep(ms(700));
+        tokio::time::sleep(ms(1)).await;
+        proxy.deliver().await;
+        assert_eq!(driver.await.unwrap().unwrap().left(), Some(99));
+        assert_eq!(next.await.unwrap().unwrap().left(), Some(98));
+    });
+}
+
 #[test]
 fn a_host_that_runs_nothing_in_the_background_is_told_so() {
     run(async {
