@@ -108,9 +108,6 @@ pub struct GroupCommit<S: Section> {
     peek: Option<Peek<S>>,
 }
 
-/// A turn that takes so long waits for another holder.
-const LONG_TURN: Duration = Duration::from_millis(500);
-
 struct Shared<S: Section> {
     section: S,
     turns: Arc<Lines<Pending<S::Item>, S::Answer>>,
@@ -121,6 +118,21 @@ struct Shared<S: Section> {
 }
 
 impl<S: Section> Shared<S> {
+    /// Completes once no turn has ended for a while: then the turns wait for another holder. As
+    /// long as turns end, a crowd would only have more to do if all of it were looked at.
+    async fn none_ends<T: Transport, R: Runtime>(&self, lock: &Lock<T, R>) {
+        let mut pause = Duration::from_millis(500);
+        loop {
+            let ended = self.turns.ended(&lock.line());
+            lock.runtime().sleep(pause).await;
+            if ended == self.turns.ended(&lock.line()) {
+                return;
+            }
+            // A timer for each caller is dear, too.
+            pause *= 4;
+        }
+    }
+
     const fn known(&self) -> Known<'_> {
         Known {
             habits: &self.habits,
@@ -218,7 +230,7 @@ impl<S: Section> GroupCommit<S> {
             let look = async {
                 // Otherwise such a turn is as soon as a look.
                 if !S::USES_FENCE {
-                    lock.runtime().sleep(LONG_TURN).await;
+                    self.shared.none_ends(lock).await;
                 }
                 self.look(peek, lock, item.clone(), bytes).await
             };

@@ -30,6 +30,7 @@ export class Lines<Item, Answer> {
   readonly #late: Answer | undefined;
   /** How many wait for the answers to their items. */
   #callers = 0;
+  #arrived = 0;
 
   /**
    * `work` drives a turn to its end. An item whose time is over is answered by `late`, whatever
@@ -69,9 +70,13 @@ export class Lines<Item, Answer> {
     this.#callers++;
     const deafen = onAbort(signals, entry.call);
     const { look } = pace(home);
+    // A timer of a host costs far more than a look, so of a crowd only some look often.
+    const watches = this.#arrived++ % Math.ceil(line.waiting / WATCHERS) === 0;
+    const often = watches ? look : Math.min(look * 8, LONGEST_TIMER);
     try {
-      // How long there was no sign of life.
-      for (let signs = -1, quiet = 0, hasWaited = false; ; hasWaited = true) {
+      // How long there was no sign of life. The first look does not count: a host that stood still
+      // ends a driver's timers no sooner than ours.
+      for (let signs = -1, quiet = -1, hasWaited = false; ; hasWaited = true) {
         line.passOver(signs, quiet);
         if (entry.outcome) return settled(entry.outcome);
         const over = signals.find((signal) => signal?.aborted);
@@ -85,9 +90,9 @@ export class Lines<Item, Answer> {
         if (left === 0 && this.#late !== undefined) return this.#late;
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
-        if (line.signs !== signs) [signs, quiet] = [line.signs, 0];
+        if (line.signs !== signs) [signs, quiet] = [line.signs, -1];
         // A caller in a turn may have to wait again.
-        const nap = left === 0 ? look : Math.min(look, left);
+        const nap = left === 0 ? look : Math.min(often, left);
         const woken = deferred();
         wake = woken.resolve;
         // A host cancels a request as hung if it waits only for another request.
@@ -96,7 +101,7 @@ export class Lines<Item, Answer> {
         await woken.promise;
         // Cleared here, and not where it was woken: that may be in another request.
         clearTimeout(timer);
-        quiet = isCalled ? 0 : quiet + nap;
+        quiet = isCalled ? -1 : quiet < 0 ? 0 : quiet + nap;
         isCalled = false;
       }
     } finally {
@@ -161,6 +166,9 @@ export class Lines<Item, Answer> {
   }
 }
 
+/** How many callers of a name look often. Of those that hung up, some may never look. */
+const WATCHERS = 64;
+
 /** A host that is alive looks at once, in milliseconds. */
 const COMES_WITHIN = 10;
 
@@ -178,13 +186,13 @@ async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
 }
 
 /**
- * How often a driver shows that it is alive, and how often the others look. They look twice within
- * the time-out of its requests, so a vanished driver costs them no more than that. A driver whose
- * requests may take longer than theirs has longer to show itself.
+ * How often a driver shows that it is alive, and how often the others look. Three looks without a
+ * sign report it as gone, so a vanished driver costs them less than the time-out of its requests. A
+ * driver whose requests may take longer than theirs has longer to show itself.
  */
 function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
   const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);
-  return { beat: limit / 8, look: limit / 2 };
+  return { beat: limit / 8, look: limit / 4 };
 }
 
 function settled<Answer>(outcome: { readonly answer: Answer } | { readonly error: unknown }): Answer {

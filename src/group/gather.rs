@@ -15,7 +15,7 @@
 mod driving;
 mod turn;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +26,8 @@ pub(super) use turn::Left;
 /// The items of one name. `C` is the handle by which a caller is reached, and `P` proves that a
 /// turn has the lock.
 pub(super) struct Gather<I, C, P> {
-    waiting: VecDeque<Entry<I, C>>,
+    /// By their tickets, and so in order of arrival.
+    waiting: BTreeMap<u64, Entry<I, C>>,
     turn: Option<Turn<I, C, P>>,
     /// The proof of a lease whose driver vanished. The next driver gives that lease back.
     orphan: Option<P>,
@@ -37,6 +38,8 @@ pub(super) struct Gather<I, C, P> {
     /// Numbers of tickets and turns.
     numbers: u64,
     signs: u64,
+    /// How many turns have ended.
+    ended: u64,
 }
 
 /// How much a turn takes at most, and how many items may wait for one.
@@ -73,13 +76,14 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// from before this name was idle.
     pub(super) const fn behind(numbers: u64) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             turn: None,
             orphan: None,
             most: usize::MAX,
             owed: 0,
             numbers,
             signs: 0,
+            ended: 0,
         }
     }
 
@@ -96,6 +100,11 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// How many signs of life there were.
     pub(super) const fn signs(&self) -> u64 {
         self.signs
+    }
+
+    /// How many turns have ended.
+    pub(super) const fn ended(&self) -> u64 {
+        self.ended
     }
 
     /// How many wait for a turn.
@@ -115,7 +124,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             self.signs += 1;
         }
         let ticket = self.number();
-        self.waiting.push_back(Entry {
+        self.wait(Entry {
             ticket,
             item,
             bytes,
@@ -134,19 +143,19 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             .filter(|turn| !turn.has_begun && turn.blamed != ticket);
         let in_turn =
             turn.and_then(|turn| turn.entries.iter().position(|entry| entry.ticket == ticket));
-        in_turn.or_else(|| self.place(ticket))
+        let waits = || self.waiting.contains_key(&ticket);
+        in_turn.or_else(|| waits().then(|| self.waiting.range(..ticket).count()))
     }
 
-    fn place(&self, ticket: u64) -> Option<usize> {
-        self.waiting.iter().position(|entry| entry.ticket == ticket)
+    fn wait(&mut self, entry: Entry<I, C>) {
+        self.waiting.insert(entry.ticket, entry);
     }
 
     /// A turn for this ticket to drive, if it waits and no turn is under way. The first items are
     /// in it, even if its own is not. One that is too large for a turn with others has one to
     /// itself. Then come as many turns of others as would take its bytes.
     pub(super) fn drive(&mut self, ticket: u64, bound: Bound) -> Option<Drive<P>> {
-        self.place(ticket)?;
-        if self.turn.is_some() {
+        if self.turn.is_some() || !self.waiting.contains_key(&ticket) {
             return None;
         }
         self.signs += 1;
@@ -176,18 +185,15 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// turn with others and these have had theirs, or if nobody else waits.
     fn to_itself(&self, bound: Bound) -> Option<&Entry<I, C>> {
         let is_large = |entry: &&Entry<I, C>| entry.bytes > bound.bytes;
-        let first = self.waiting.front().filter(is_large)?;
-        (self.owed == 0 || self.waiting.iter().all(|entry| is_large(&entry))).then_some(first)
+        let first = self.waiting.values().next().filter(is_large)?;
+        (self.owed == 0 || self.waiting.values().all(|entry| is_large(&entry))).then_some(first)
     }
 
     /// The waiting items that have room beside this many items, with this many bytes, by their
     /// tickets. Those behind one that is too large for a turn with others do not wait for it.
     fn fitting(&self, items: usize, mut bytes: usize, bound: Bound) -> Vec<u64> {
         let room = bound.items.min(self.most).saturating_sub(items);
-        let others = self
-            .waiting
-            .iter()
-            .filter(|entry| entry.bytes <= bound.bytes);
+        let others = (self.waiting.values()).filter(|entry| entry.bytes <= bound.bytes);
         let fitting = others.take(room).take_while(|entry| {
             bytes = bytes.saturating_add(entry.bytes);
             bytes <= bound.bytes
@@ -197,11 +203,10 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
 
     /// Removes the items with these tickets that still wait.
     fn take(&mut self, tickets: &[u64]) -> VecDeque<Entry<I, C>> {
-        let tickets: BTreeSet<_> = tickets.iter().collect();
-        let is_taken = |entry: &Entry<I, C>| tickets.contains(&entry.ticket);
-        let (taken, left) = self.waiting.drain(..).partition(is_taken);
-        self.waiting = left;
-        taken
+        let taken = tickets
+            .iter()
+            .filter_map(|ticket| self.waiting.remove(ticket));
+        taken.collect()
     }
 
     /// The caller with this ticket no longer waits. Its item is not decided, unless its turn has
@@ -211,24 +216,23 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         for entry in in_turn.filter(|entry| entry.ticket == ticket) {
             entry.has_left = true;
         }
-        let at = self.place(ticket)?;
-        self.waiting.remove(at);
-        self.first().filter(|_| at == 0 && self.turn.is_none())
+        let was_first = (self.waiting.keys().next()).is_some_and(|first| *first == ticket);
+        self.waiting.remove(&ticket)?;
+        self.first().filter(|_| was_first && self.turn.is_none())
     }
 
     /// The callers that wait for a turn, from one place of the queue to another; `None` if a turn
     /// has begun, or nobody waits there.
     pub(super) fn idle(&self, from: usize, to: usize) -> Option<Vec<C>> {
         let waits = self.turn.is_none() && from < self.waiting.len();
-        let to = to.min(self.waiting.len());
         waits.then(|| {
-            let callers = self.waiting.range(from..to);
+            let callers = self.waiting.values().take(to).skip(from);
             callers.map(|entry| entry.caller.clone()).collect()
         })
     }
 
     fn first(&self) -> Option<C> {
-        self.waiting.front().map(|entry| entry.caller.clone())
+        (self.waiting.values().next()).map(|entry| entry.caller.clone())
     }
 
     const fn number(&mut self) -> u64 {

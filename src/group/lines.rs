@@ -60,6 +60,10 @@ impl<I, A> Lines<I, A> {
         self.with(name, |line| line.signs()).unwrap_or_default()
     }
 
+    pub(super) fn ended(&self, name: &str) -> u64 {
+        self.with(name, |line| line.ended()).unwrap_or_default()
+    }
+
     pub(super) fn acquisition(&self, name: &str) -> Acquisition {
         let state = locked(&self.0);
         let line = state.by_name.get(name);
@@ -83,6 +87,8 @@ impl<I, A> Lines<I, A> {
         Some(output)
     }
 
+    /// Returns a ticket, and how many wait.
+    ///
     /// # Errors
     /// So many wait already, and no more may. An item that finds nobody does not wait.
     pub(super) fn arrive(
@@ -92,7 +98,7 @@ impl<I, A> Lines<I, A> {
         bytes: usize,
         slot: &Arc<Slot<A>>,
         bound: Bound,
-    ) -> Result<u64, usize> {
+    ) -> Result<(u64, usize), usize> {
         let mut state = locked(&self.0);
         let State {
             by_name,
@@ -108,7 +114,8 @@ impl<I, A> Lines<I, A> {
         *callers += 1;
         let line = by_name.entry(name.to_owned());
         let line = line.or_insert_with(|| Line::behind(*numbers));
-        Ok(line.callers.arrive(item, bytes, slot.clone()))
+        let ticket = line.callers.arrive(item, bytes, slot.clone());
+        Ok((ticket, line.callers.waiting()))
     }
 
     /// One who [arrived](Lines::arrive) waits no more.

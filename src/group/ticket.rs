@@ -32,6 +32,11 @@ impl<I, A> Lines<I, A> {
         let name = lock.line();
         let ticket = Ticket::new(self, &name, item, bytes, bound);
         let ticket = ticket.map_err(|waiting| held(lock, waiting))?;
+        let look = if ticket.watches {
+            pace.look
+        } else {
+            pace.look.saturating_mul(8)
+        };
         // How long there was no sign of life. The first look does not count: a host that stood
         // still ends a driver's timers no sooner than ours.
         let (mut signs, mut quiet) = (0, None);
@@ -50,8 +55,9 @@ impl<I, A> Lines<I, A> {
                 drop(orphan.map(|token| lock.resume(token)));
                 runtime.spawn(begin(driver, lock.clone().for_others().wait_timeout(left)));
             }
-            let ahead = ticket.ahead();
-            if let (Some(ahead), Duration::ZERO) = (ahead, left) {
+            if left.is_zero()
+                && let Some(ahead) = ticket.ahead()
+            {
                 return Err(held(lock, ahead));
             }
             let now = self.signs(&name);
@@ -61,10 +67,12 @@ impl<I, A> Lines<I, A> {
             // A caller in a turn may have to wait again.
             let nap = match left {
                 Duration::ZERO => pace.look,
-                left => pace.look.min(left),
+                left => look.min(left),
             };
             quiet = match select(ticket.slot.called(runtime), runtime.sleep(nap)).await {
-                Either::Right(()) => Some(quiet.map_or(Duration::ZERO, |quiet| quiet + nap)),
+                Either::Right(()) => {
+                    Some(quiet.map_or(Duration::ZERO, |quiet| quiet.saturating_add(nap)))
+                }
                 Either::Left(()) => None,
             };
             has_waited = true;
@@ -89,8 +97,14 @@ struct Ticket<'a, I, A> {
     lines: &'a Arc<Lines<I, A>>,
     name: &'a str,
     number: u64,
+    /// Whether it looks often. A timer of a host costs far more than a look, so of a crowd only
+    /// some do.
+    watches: bool,
     slot: Arc<Slot<A>>,
 }
+
+/// How many callers of a name look often. Of those that hung up, some may never look.
+const WATCHERS: usize = 64;
 
 impl<'a, I, A> Ticket<'a, I, A> {
     /// # Errors
@@ -103,11 +117,12 @@ impl<'a, I, A> Ticket<'a, I, A> {
         bound: Bound,
     ) -> Result<Self, usize> {
         let slot = Arc::new(Slot::new());
-        let number = lines.arrive(name, item, bytes, &slot, bound)?;
+        let (number, waiting) = lines.arrive(name, item, bytes, &slot, bound)?;
         Ok(Self {
             lines,
             name,
             number,
+            watches: number % (waiting / WATCHERS + 1) as u64 == 0,
             slot,
         })
     }

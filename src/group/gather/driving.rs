@@ -39,11 +39,8 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let bytes = own.iter().map(|entry| entry.bytes).sum();
         let mut items: Vec<_> = own.iter().map(|entry| entry.item.clone()).collect();
         let joining = self.fitting(items.len(), bytes, bound);
-        let mut waiting = self.waiting.iter();
-        items.extend(joining.iter().filter_map(|ticket| {
-            let entry = waiting.find(|entry| entry.ticket == *ticket);
-            entry.map(|entry| entry.item.clone())
-        }));
+        let waiting = joining.iter().filter_map(|ticket| self.waiting.get(ticket));
+        items.extend(waiting.map(|entry| entry.item.clone()));
         self.of(number)?.asked_for = joining;
         Some(items)
     }
@@ -55,7 +52,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let own = self.of(number)?.entries.front().filter(|own| is_large(own));
         let owes = own.map_or(0, |own| own.bytes.div_ceil(bound.bytes.max(1)));
         self.of(number)?.owes = owes;
-        if owes > 0 && self.owed > 0 && !self.waiting.iter().all(is_large) {
+        if owes > 0 && self.owed > 0 && !self.waiting.values().all(is_large) {
             self.put_back(number, |_| false);
             let others = self.take(&self.fitting(0, 0, bound));
             let turn = self.of(number)?;
@@ -127,22 +124,20 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         )
     }
 
-    /// Lets items of the turn wait again, ahead of all others, except those that are kept, by their
-    /// places in it.
+    /// Lets items of the turn wait again, by their age, except those that are kept, by their places
+    /// in it.
     pub(in crate::group) fn put_back(&mut self, number: u64, keeps: impl Fn(usize) -> bool) {
         let Some(turn) = self.of(number) else { return };
-        let mut back = VecDeque::new();
+        let (mut kept, mut back) = (VecDeque::new(), Vec::new());
         for (place, entry) in std::mem::take(&mut turn.entries).into_iter().enumerate() {
-            let to = if keeps(place) {
-                &mut turn.entries
-            } else {
-                &mut back
-            };
-            to.push_back(entry);
+            if keeps(place) {
+                kept.push_back(entry);
+            } else if !entry.has_left {
+                back.push(entry);
+            }
         }
-        back.retain(|entry| !entry.has_left);
-        back.append(&mut self.waiting);
-        self.waiting = back;
+        turn.entries = kept;
+        back.into_iter().for_each(|entry| self.wait(entry));
     }
 
     /// Lets all items of the turn wait again except its driver's, whose wait is over.
@@ -211,6 +206,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.of(number)?;
         let turn = self.turn.take()?;
         self.signs += 1;
+        self.ended += 1;
         let callers = turn.entries.into_iter().map(|entry| entry.caller);
         Some((callers.collect(), self.first()))
     }
@@ -224,14 +220,14 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             blamed: None,
             next: None,
         };
-        for entry in turn.entries.into_iter().rev() {
+        for entry in turn.entries {
             if turn.commit.is_some() {
-                left.unknown.insert(0, entry.caller);
+                left.unknown.push(entry.caller);
             } else if entry.ticket == turn.blamed {
                 // Otherwise an item that lets no turn end would have turns begun for ever.
                 left.blamed = Some(entry.caller);
             } else if !entry.has_left {
-                self.waiting.push_front(entry);
+                self.wait(entry);
             }
         }
         left.next = self.first();

@@ -105,7 +105,7 @@ fn where_a_driver_gives_up_waiting_the_others_wait_on_in_their_order() {
     gather.arrive(Arc::new('d'), 10, 'd');
     gather.put_back_others(drive.number);
     assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
-    let waiting: String = gather.waiting.iter().map(|entry| *entry.item).collect();
+    let waiting: String = gather.waiting.values().map(|entry| *entry.item).collect();
     assert_eq!(waiting, "bcd");
 }
 

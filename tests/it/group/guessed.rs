@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use edgelock::{
     Client, Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport,
@@ -280,6 +281,52 @@ fn an_item_whose_turn_waits_long_is_looked_at() {
         let held = stack.lock("a").try_acquire().await.unwrap();
         assert_eq!(sale.submit(&lock, 1).await, Ok(None));
         held.release().await.unwrap();
+    });
+}
+
+/// Otherwise a crowd that needs many turns would have each of its items read twice.
+#[test]
+fn an_item_whose_turn_waits_behind_other_turns_is_not_looked_at() {
+    static LOOKS: AtomicUsize = AtomicUsize::new(0);
+    struct Slow;
+    impl Section for Slow {
+        type Item = u64;
+        type Answer = Option<i64>;
+        type State = Option<i64>;
+        const USES_FENCE: bool = false;
+        fn reads(&self, number: &u64) -> Vec<Command> {
+            Stock.reads(number)
+        }
+        fn decide(
+            &self,
+            number: &u64,
+            replies: &[Reply],
+            left: &mut Option<i64>,
+            fence: u64,
+        ) -> Decision<Option<i64>> {
+            std::thread::sleep(ms(120));
+            Stock.decide(number, replies, left, fence)
+        }
+    }
+    run(async {
+        let mut stack = Stack::spawn();
+        let lock = stack.lock("a");
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Slow).max_items(1).peek(|_, _, _| {
+            LOOKS.fetch_add(1, Relaxed);
+            None
+        });
+        // The first one teaches that looks answer little.
+        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+        LOOKS.store(0, Relaxed);
+        let orders = (1..=8).map(|number| {
+            let (sale, lock) = (sale.clone(), lock.clone());
+            tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
+        });
+        for (order, left) in orders.collect::<Vec<_>>().into_iter().zip((91..99).rev()) {
+            assert_eq!(order.await.unwrap(), Ok(Some(left)));
+        }
+        assert_eq!(LOOKS.load(Relaxed), 0);
     });
 }
 

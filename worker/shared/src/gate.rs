@@ -40,6 +40,7 @@ struct State {
 struct Crowd {
     /// In order of arrival.
     entries: BTreeMap<u64, Entry>,
+    inside: usize,
     last: u64,
 }
 
@@ -133,21 +134,20 @@ impl Crowd {
     /// Lets in, in order of arrival, all for whom there is room. Nobody overtakes one that waits
     /// for the same name. Returns whom to wake.
     fn let_in(&mut self, most: Most) -> Vec<Waker> {
-        let inside = self.entries.values().filter(|entry| entry.is_inside);
-        let mut in_all = inside.clone().count();
-        if in_all == self.entries.len() {
+        if self.inside == self.entries.len() {
             return Vec::new();
         }
         let mut taken = BTreeMap::<String, usize>::new();
+        let inside = self.entries.values().filter(|entry| entry.is_inside);
         inside
             .flat_map(|entry| &entry.names)
             .for_each(|name| *taken.entry(name.clone()).or_default() += 1);
         let mut woken = Vec::new();
         for entry in self.entries.values_mut().filter(|entry| !entry.is_inside) {
             let room = |name| taken.get(name).is_none_or(|taken| *taken < most.of_a_name);
-            if in_all < most.in_all && entry.names.iter().all(room) {
+            if self.inside < most.in_all && entry.names.iter().all(room) {
                 entry.is_inside = true;
-                in_all += 1;
+                self.inside += 1;
                 // It stays in the entry until its task goes on.
                 woken.extend(entry.waker.clone());
             }
@@ -171,6 +171,7 @@ impl Crowd {
         while let Some(first) = self.entries.first_entry().filter(|first| is_lost(first.get())) {
             lost.push(first.remove());
         }
+        self.inside -= lost.iter().filter(|entry| entry.is_inside).count();
         lost
     }
 }
@@ -180,6 +181,7 @@ impl Drop for Place {
         let state = &self.gate.0;
         let mut crowd = state.crowd.borrow_mut();
         let left = crowd.entries.remove(&self.number);
+        crowd.inside -= usize::from(left.as_ref().is_some_and(|left| left.is_inside));
         let woken = crowd.let_in(state.inside);
         drop(crowd);
         drop(left);
