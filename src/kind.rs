@@ -11,6 +11,8 @@ mod multi;
 mod mutex;
 mod once;
 mod paced;
+#[cfg(test)]
+mod parts;
 mod permits;
 mod quorum;
 mod read_write;
@@ -18,7 +20,6 @@ mod reentrant;
 mod reservations;
 mod row;
 mod semaphore;
-mod shared;
 #[cfg(test)]
 mod short;
 mod take_over;
@@ -39,7 +40,7 @@ pub(crate) use once::FORGET;
 pub(crate) use paced::{ARRIVE, GIVE_BACK, LEAVE, PASS, SETTLE};
 
 /// What reads without a lock.
-pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
+pub(crate) static READ: Script = lua::script!(commands::READ);
 
 /// The kind of one lock, with its parameters: the owner, or what is wanted of it.
 #[derive(Clone)]

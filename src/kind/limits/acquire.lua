@@ -12,6 +12,7 @@
 --
 -- Keys of another type are told before anything is done.
 --
+-- ends      the loop
 -- needs     DONE FENCE KEPT LAST QUEUE WAITER WAITERS WENT all extend grant hold_of in_the_way
 -- needs     integer is_full is_held line_of liveness_left next_fence notify now_us number_at
 -- needs     others_wait place refuse refuse_others remove_waiter run save waiter_at want_at write

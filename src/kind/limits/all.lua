@@ -1,6 +1,8 @@
 -- Shared: ends what one.lua began: how all names are held, go on, and are given back.
 --
 -- provides  acquired each extend free is_held notify save
+-- ends      the loop
+-- wraps     extend free is_held notify save
 -- needs     all hold_of place remove_waiter
 all[place] = { is_held, free, hold_of, extend, notify, remove_waiter }
 end

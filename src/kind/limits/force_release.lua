@@ -7,6 +7,7 @@
 --
 -- A repeat must not hit whoever was next.
 --
+-- ends      the loop
 -- needs     DONE FENCE NAME RECEIPT all delete notify place
 all[place] = place
 if not DONE and redis.call('EXISTS', NAME) == 1 then

@@ -7,6 +7,7 @@
 -- reply {1, nonce, RESP as of semaphore/inspect.lua, with each holder once, and how many permits it
 --                  has of the first name of which it has any}
 --
+-- ends      the loop
 -- needs     all hold_of known listed now_ms permits_in place refuse_others resp till waiting
 -- needs     want_at weight_in weight_of
 refuse_others()

@@ -1,5 +1,5 @@
 -- Shared: whoever gives up leaves the queue that it stands in, and gives back what it has of them.
 --
--- needs     each free remove_waiter waiter_at
+-- needs     each free waiter_at
 free()
-each(function(at, _, _, _, _, _, remove_waiter) pcall(remove_waiter, waiter_at(ARGV[3], at)) end)
+each(function(at, _, _, _, _, _, leave_queue) pcall(leave_queue, waiter_at(ARGV[3], at)) end)

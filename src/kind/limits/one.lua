@@ -19,6 +19,8 @@
 -- - Redis Cluster, shards, inspect and forced releases: as in multi/names.lua.
 --
 -- provides  FENCE HOLDERS IS_SHARED KEPT MORE NAME QUEUE place
+-- begins    a loop
+-- wraps     FENCE NAME QUEUE
 -- needs     BEHIND FOUND NAMES all
 for at = 3, BEHIND - 1, 4 do
 local NAME, FENCE, QUEUE, MORE = at == 3 and NAME or KEYS[at], unpack(KEYS, at + 1, at + 3)

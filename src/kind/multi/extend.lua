@@ -1,6 +1,7 @@
 -- Shared: how the hold of all names goes on.
 --
 -- provides  extend
+-- wraps     extend
 -- needs     each
 local extend_one = extend
 local function extend(ms)

@@ -2,6 +2,7 @@
 -- back.
 --
 -- provides  lost
+-- wraps     lost
 -- needs     free notify
 local say_lost = lost
 local function lost()

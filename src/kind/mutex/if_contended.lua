@@ -2,6 +2,7 @@
 -- somebody waits (as in if_waited_for.lua).
 --
 -- provides  mine
+-- begins    a branch
 -- needs     DONE HOLDER WAITERS WENT
 local mine = HOLDER == ARGV[2]
 if not mine and (WENT or DONE) then return { -1, ARGV[1] } end

@@ -5,6 +5,7 @@
 -- of it is told apart from one that is too late (lost.lua).
 --
 -- provides  free
+-- wraps     free
 -- needs     CONFIRMED GONE NUMBER acquired confirmed is_another is_held weight_of
 local LAST_NUMBER, DAY_MS = 9007199254740991, 86400000
 local give_back = free

@@ -3,6 +3,7 @@
 -- reply {-5, nonce, 'confirmed'}
 --
 -- provides  lost
+-- wraps     lost
 -- needs     WENT
 local too_late = lost
 local function lost()

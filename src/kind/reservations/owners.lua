@@ -3,6 +3,7 @@
 -- while nobody has a reservation is from before Redis's clock was set back.
 --
 -- provides  count_for go_on held_by remove
+-- wraps     go_on remove
 -- needs     HOLDERS MORE earliest hold_of weight_of
 -- What is known of a hold that has ended is asked for until it is removed. So it stays for as long
 -- as the hold does, which nothing makes shorter.

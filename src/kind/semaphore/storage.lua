@@ -37,9 +37,9 @@
 -- (docs/switching.md). No majority of several servers could agree on who has which permit, so a
 -- quorum refuses semaphores.
 --
--- provides  delete free grant is_full is_held permits_in refuse_others suits
--- needs     HOLDERS MORE NAME add earliest ended extra hold_of holders_err integer is_many now_ms
--- needs     remove till weight_in
+-- provides  is_full is_held permits_in refuse_others suits
+-- needs     HOLDERS NAME earliest ended extra hold_of holders_err integer is_many now_ms till
+-- needs     weight_in
 local is_theirs = holders_err or earliest and not hold_of(earliest)
 -- Theirs may stand behind permits of ours that ended before theirs began.
 for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end
@@ -60,10 +60,4 @@ end
 local function refuse_others()
   -- Of a sorted set, as theirs is, reading it as a string is the error WRONGTYPE.
   if is_theirs then redis.call(holders_err and 'ZCARD' or 'GET', NAME) end
-end
-local grant = add
-local function free() remove(ARGV[2]) end
-local function delete()
-  redis.call('DEL', NAME, MORE)
-  till, is_many, extra = {}, false, 0
 end

@@ -13,6 +13,7 @@
 --
 -- provides  add earliest ended extra from_last go_on hold_of holders_err is_many last_end listed
 -- provides  remove till weight_in weight_of
+-- wraps     hold_of
 -- needs     HOLDERS HOLDS IS_SHARED MORE integer issue_fence now_ms
 local MOST = 16
 local till, ended = {}, {}

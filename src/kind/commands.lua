@@ -1,0 +1,1 @@
+-- script read: read

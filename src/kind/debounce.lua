@@ -1,0 +1,5 @@
+-- kind  debounce
+--
+-- script arrive: arrive
+-- script settle: settle
+-- script leave: leave

@@ -1,0 +1,1 @@
+-- kind  holders

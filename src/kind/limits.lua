@@ -1,0 +1,8 @@
+-- kind  limits, made of semaphore, holders, multi
+--
+-- script acquire: one version life storage clean acquire
+-- script renew: one version storage clean all renew
+-- script release: one version storage clean all release reply
+-- script abandon: one storage clean all abandon leave reply
+-- script inspect: one version storage inspect
+-- script force_release: one storage clean force_release

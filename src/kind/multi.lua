@@ -1,0 +1,8 @@
+-- kind  multi, made of mutex
+--
+-- script acquire: versions acquire
+-- script renew: versions notify_all renew
+-- script release: versions notify_all release reply
+-- script abandon: notify_all leave abandon leave_queue reply
+-- script inspect: versions inspect
+-- script force_release: force_release

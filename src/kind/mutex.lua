@@ -1,0 +1,9 @@
+-- kind  mutex
+--
+-- script acquire: version life if_contended wait acquire
+-- script renew: version renew
+-- script release: version release if_waited_for pass_on reply
+-- script abandon: abandon if_waited_for leave_queue pass_on reply
+-- script inspect: version inspect
+-- script force_release: force_release if_waited_for pass_on reply
+-- script turn: version life turn

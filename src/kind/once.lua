@@ -1,0 +1,7 @@
+-- kind  once, made of mutex
+--
+-- script acquire: version life kept if_contended wait acquire
+-- script release: version release tell reply
+-- script abandon: abandon tell reply
+-- script force_release: force_release tell reply
+-- script forget: version forget

@@ -1,0 +1,7 @@
+-- kind  quorum, made of mutex
+--
+-- script acquire: version life acquire
+-- script renew: version renew
+-- script release: withdraw
+-- script abandon: withdraw
+-- script raise: version raise

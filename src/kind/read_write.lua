@@ -1,0 +1,9 @@
+-- kind  read_write, made of holders
+--
+-- script acquire: version life clean acquire
+-- script renew: version clean renew
+-- script release: version clean release if_waited_for pass_on reply
+-- script abandon: clean abandon if_waited_for leave_queue pass_on reply
+-- script inspect: version inspect
+-- script force_release: clean force_release if_waited_for pass_on reply
+-- script downgrade: version clean downgrade if_waited_for pass_on reply

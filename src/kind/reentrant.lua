@@ -1,0 +1,8 @@
+-- kind  reentrant
+--
+-- script acquire: version life clean acquire
+-- script renew: version clean renew
+-- script release: version clean release reply
+-- script abandon: clean abandon reply
+-- script inspect: version inspect
+-- script force_release: force_release reply

@@ -1,0 +1,8 @@
+-- kind  reservations, made of semaphore, holders
+--
+-- script acquire: version life storage clean acquire
+-- script renew: version storage clean renew
+-- script release: version storage clean confirm release reply
+-- script abandon: storage clean abandon reply
+-- script inspect: version storage inspect
+-- script force_release: clean force_release reply

@@ -1,0 +1,10 @@
+-- kind  semaphore, made of holders
+--
+-- `storage` looks for strangers among those that ended, so it comes before `clean`.
+--
+-- script acquire: version life storage clean acquire
+-- script renew: version storage clean renew
+-- script release: version storage clean release if_waited_for pass_on reply
+-- script abandon: storage clean abandon if_waited_for leave_queue pass_on reply
+-- script inspect: version storage inspect
+-- script force_release: storage clean force_release if_waited_for pass_on reply

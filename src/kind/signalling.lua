@@ -1,0 +1,5 @@
+-- kind  signalling, made of mutex
+--
+-- script release: version release if_waited_for pass_on signal reply
+-- script abandon: abandon if_waited_for leave_queue pass_on signal reply
+-- script force_release: force_release if_waited_for pass_on signal reply

@@ -1,0 +1,3 @@
+-- kind  take_over, made of mutex
+--
+-- script acquire: version life take_over

@@ -1,0 +1,4 @@
+-- kind  throttle
+--
+-- script pass: pass
+-- script give_back: give_back
