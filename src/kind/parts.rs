@@ -25,20 +25,27 @@ impl Part {
     }
 }
 
-/// The parts of all files in `folder`. The first part of a file, which has no name, is its head.
+/// The parts of all files in `folder`. A line `--- name` begins one. What is before the first is the
+/// file's head, without a name.
 pub(crate) fn parts(folder: &Path) -> Vec<Part> {
     let mut found = Vec::new();
-    for (path, source) in short::sources(folder) {
-        let below = path
-            .strip_prefix(folder)
-            .expect("below it")
-            .with_extension("");
-        let mut names = below.to_str().expect("text").split('/');
-        found.push(Part {
-            file: names.next().unwrap_or_default().to_owned(),
-            name: names.next().unwrap_or_default().to_owned(),
-            source,
-        });
+    for (path, text) in short::sources(folder) {
+        let file = path
+            .file_stem()
+            .and_then(|file| file.to_str())
+            .expect("a name");
+        for (at, text) in text.split("--- ").enumerate() {
+            let (name, source) = if at == 0 {
+                ("", text)
+            } else {
+                text.split_once('\n').expect("a name")
+            };
+            found.push(Part {
+                file: file.to_owned(),
+                name: name.to_owned(),
+                source: source.to_owned(),
+            });
+        }
     }
     found
 }

@@ -193,8 +193,8 @@ fn receipts_are_there_for_as_long_as_the_client_counts_on_them() {
         &part.expect("a part").source
     };
     for (file, name) in [
-        ("shared", "receipt"),
-        ("shared", "force_release"),
+        ("operations", "receipt"),
+        ("operations", "force_release"),
         ("once", "forget"),
         ("throttle", "pass"),
     ] {
