@@ -1,9 +1,10 @@
 //! The kinds of locks, as data: how each is stored, what it can be asked for, and how its waiters
 //! are woken.
 //!
-//! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common
-//! is in `shared`. The topology of a lock and its options are not kinds, but a kind's row says
-//! which of them it supports.
+//! A kind is a row, and a file of Lua that knows how it is stored. What kinds have in common is in
+//! `record.lua`, `operations.lua`, `queue.lua`, `commands.lua` and, for several holders at once,
+//! `holders.lua`. The topology of a lock and its options are not kinds, but a kind's row says which
+//! of them it supports.
 
 mod limits;
 mod lua;

@@ -1,7 +1,9 @@
+-- The user's commands, and those that only read.
+--
 -- script read: read
 
 --- resp
--- Shared: runs the user's commands, and writes their replies as RESP2 text.
+-- Runs the user's commands, and writes their replies as RESP2 text.
 --
 -- Bridges lose bytes that are not UTF-8, NULs, nested arrays and nils. So the replies travel as one
 -- string of printable ASCII: every other byte, and the percent sign, stands as %XX. Lengths count

@@ -1,12 +1,3 @@
--- kind  debounce
---
--- script arrive: arrive
--- script settle: settle
--- script leave: leave
-
---- waiting
--- Shared: where the calls of a burst are, and Redis's time.
---
 -- `Client::debounce(name, wait)`: a call arrives, waits, and asks whether it goes through.
 -- - A burst begins with a call that comes while no call waits. A call goes through `wait` after it
 --   came, but no later than the end of the burst, which is `max_wait` after its first call. A call
@@ -24,6 +15,15 @@
 --   so. Its outcome is unknown: it may have overtaken others, and it did not go through.
 -- - A last call that dies, or is dropped, while it waits: the calls that it overtook may have been
 --   told already. So nobody does their work until the next call comes.
+--
+-- kind  debounce
+--
+-- script arrive: arrive
+-- script settle: settle
+-- script leave: leave
+
+--- waiting
+-- Where the calls of a burst are, and Redis's time.
 --
 -- WAITING is 'v1 <ends> <till> <calls>': when the burst that goes on ends at most; until when
 -- something is known of a call of it; and the calls that are to go through, each as '<at>

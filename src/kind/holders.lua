@@ -1,10 +1,12 @@
+-- Several holders at once: who they are, and how a place that is free is handed on.
+--
 -- kind  holders
 
 --- holders
--- Shared: holders of which there may be many at once. HOLDERS is a sorted set: each token by until
--- when it is a holder, in Redis's ms. What else is known of a hold has the record, if it is one of
--- the latest, or MORE, a hash: token → '<fence> <ttl> <label>'. So a script reads and writes few
--- of them, however many there are.
+-- Holders of which there may be many at once. HOLDERS is a sorted set: each token by until when it
+-- is a holder, in Redis's ms. What else is known of a hold has the record, if it is one of the
+-- latest, or MORE, a hash: token → '<fence> <ttl> <label>'. So a script reads and writes few of
+-- them, however many there are.
 --
 -- A holder may count as several, its weight: then the record has that in place of until when it
 -- lasts, and MORE has it behind the label. The first hold in the record is then '+ <extra> 0 0 ;':
@@ -44,7 +46,7 @@ local function weight_of(token) return extra > 0 and math.max(1, tonumber((selec
 -- How much is wanted, of '<permits>/<weight>'.
 local function weight_in(want) return tonumber(string.match(want or '', '%d/(%d+)')) or 1 end
 -- The holds in the record without those that are over. What has ended was removed before
--- (clean.lua), or is not in `till`. Of one that has ended, and is yet to be removed, the hold stays
+-- (`clean`), or is not in `till`. Of one that has ended, and is yet to be removed, the hold stays
 -- if asked for: whose holds are not known are another program's.
 local function beside(over, keeps_ended)
   return (string.gsub(HOLDS, '(%S+) [^;]*;', function(whose) return (whose == '+' or over == whose or not (is_many or keeps_ended or till[whose])) and '' or nil end))
@@ -118,9 +120,9 @@ local function remove(token)
 end
 
 --- clean
--- Shared: removes holders that have ended, as Redis does with keys. If its clock is set back later,
--- one must not come back that was told that its place is lost, or that gave it up. Who is not known
--- is another program's, and stays.
+-- Removes holders that have ended, as Redis does with keys. If its clock is set back later, one
+-- must not come back that was told that its place is lost, or that gave it up. Who is not known is
+-- another program's, and stays.
 --
 -- needs     ended hold_of remove save
 for _, token in ipairs(ended) do
@@ -129,8 +131,8 @@ end
 if ended[1] then save() end
 
 --- had
--- Shared: what follows when one of several places was taken. If there is another place, the next
--- waiter is told to ask: it may have begun to listen after that place was freed.
+-- What follows when one of several places was taken. If there is another place, the next waiter is
+-- told to ask: it may have begun to listen after that place was freed.
 --
 -- provides  had
 -- needs     WAITERS head is_full run
@@ -141,10 +143,10 @@ local function had(fence)
 end
 
 --- hand_on
--- Shared: gives the places that are free now to the first waiters that are alive and hear of it, or
--- that were overtaken for too long (hearing.lua). Behind a waiter for whom there is no room, nobody
--- gets one; nor behind a fair one that does not hear of it, unless that is to read: readers are
--- fair to writers alone.
+-- Gives the places that are free now to the first waiters that are alive and hear of it, or that
+-- were overtaken for too long (`hearing`). Behind a waiter for whom there is no room, nobody gets
+-- one; nor behind a fair one that does not hear of it, unless that is to read: readers are fair to
+-- writers alone.
 --
 -- A waiter that wants something else is handed nothing: one for several names or limits at once
 -- (`a`) must have all of them, one for a permit waits at a name that was a semaphore before. The
@@ -157,7 +159,7 @@ end
 -- provides  hand_over
 -- needs     gather grant in_order insists integer is_full is_told_first line_of listens
 -- needs     liveness_left may_be_overtaken now_ms now_us number_at remove_waiter suits
--- A waiter, in the form of record.lua. Its fairness, and what it wants, are one word.
+-- A waiter, in the form of `record`. Its fairness, and what it wants, are one word.
 local function parts(waiter) return string.match(waiter, '^v1 (%S+) (%d+) (%l)(%S*) (%d+) (%S*) (.*)$') end
 -- Whether a waiter for several limits hears that there is room, and asks within a second.
 local ANSWERS_MS = 1000

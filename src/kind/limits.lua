@@ -1,3 +1,22 @@
+-- Permits of several semaphores at once, all or none.
+--
+-- `Client::limits` takes permits of up to 32 semaphores. The lease has all of them, or there is no
+-- lease. Each is stored as that semaphore has it, so both count each other's permits. All that
+-- docs/protocol.md and semaphore.lua say holds. What differs:
+-- - One script for all names. They are sorted, and receipt and `gone` are those of the first.
+-- - Acquire looks at all names before it writes, and takes all or none, under one fence that is
+--   higher than the last of each. A refusal says which name is full, the first of them.
+-- - Renew, exec, release and commit count only if every name has the token. If one has not, the
+--   lease is lost, and what is left of it is given back.
+-- - A waiter has none of its permits, so no order of names deadlocks. It stands in one queue, that
+--   of the name that it was refused for, as '<limit>/<permits>' behind an `a`, and is told to ask
+--   when there is room for it (`hand_on`). If it finds another name full by then, it moves to
+--   that queue, and gives on what it leaves. It goes ahead of those that came later than it first
+--   came, so among waiters that hear of it the oldest one is told first, wherever it stands.
+-- - It holds no room while it waits for another name. So nobody can be fair: one that waited its
+--   turn in every queue would keep the other tenants out of a limit that they share with it.
+-- - Redis Cluster, shards, inspect and forced releases: as in multi.lua.
+--
 -- kind  limits, made of semaphore, holders, multi
 --
 -- script acquire: one version life storage clean acquire
@@ -8,7 +27,7 @@
 -- script force_release: one storage clean force_release
 
 --- look
--- Shared: what the keys of several semaphores have, as far as they are strings.
+-- What the keys of several semaphores have, as far as they are strings.
 --
 -- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6 holds · 7… name, fence, queue and holds
 --       of each other name; then gone once more, which no other key can be
@@ -21,8 +40,8 @@ local FOUND = redis.call('MGET', unpack(KEYS, 1, BEHIND - 1))
 local DONE, WENT = FOUND[2], FOUND[3]
 
 --- want
--- Shared: what is wanted of each name, of 'a<limit>/<permits>;…' in the order of the names; and how
--- a waiter stands in the queue of one of them.
+-- What is wanted of each name, of 'a<limit>/<permits>;…' in the order of the names; and how a
+-- waiter stands in the queue of one of them.
 --
 -- provides  waiter_at want_at
 local function want_at(wants, place)
@@ -36,25 +55,8 @@ local function waiter_at(waiter, place)
 end
 
 --- one
--- Shared: begins what is done for each name. Up to `end` of the loop the parts of a semaphore know
--- that name alone, and hand what is to be done with it on in `all`.
---
--- `Client::limits` takes permits of up to 32 semaphores. The lease has all of them, or there is no
--- lease. Each is stored as that semaphore has it, so both count each other's permits. All that
--- docs/protocol.md and semaphore/storage.lua say holds. What differs:
--- - One script for all names. They are sorted, and receipt and `gone` are those of the first.
--- - Acquire looks at all names before it writes, and takes all or none, under one fence that is
---   higher than the last of each. A refusal says which name is full, the first of them.
--- - Renew, exec, release and commit count only if every name has the token. If one has not, the
---   lease is lost, and what is left of it is given back.
--- - A waiter has none of its permits, so no order of names deadlocks. It stands in one queue, that
---   of the name that it was refused for, as '<limit>/<permits>' behind an `a`, and is told to ask
---   when there is room for it (hand_on.lua). If it finds another name full by then, it moves to
---   that queue, and gives on what it leaves. It goes ahead of those that came later than it first
---   came, so among waiters that hear of it the oldest one is told first, wherever it stands.
--- - It holds no room while it waits for another name. So nobody can be fair: one that waited its
---   turn in every queue would keep the other tenants out of a limit that they share with it.
--- - Redis Cluster, shards, inspect and forced releases: as in multi/names.lua.
+-- Begins what is done for each name. Up to `end` of the loop the parts of a semaphore know that
+-- name alone, and hand what is to be done with it on in `all`.
 --
 -- provides  FENCE HOLDERS IS_SHARED KEPT MORE NAME QUEUE place
 -- begins    a loop
@@ -66,7 +68,7 @@ local HOLDERS, KEPT, IS_SHARED, place = NAME, FOUND[at + 1], true, #all + 1
 NAMES[NAME] = true
 
 --- all
--- Shared: ends what one.lua began: how all names are held, go on, and are given back.
+-- Ends what `one` began: how all names are held, go on, and are given back.
 --
 -- provides  acquired each extend free is_held notify save
 -- ends      the loop
@@ -95,8 +97,8 @@ local save = notify
 -- Takes permits of all names, or of none. If one of them has too few, it says for how long, and
 -- joins the queue of that name.
 --
--- KEYS  as look.lua has them, then keys of the reads
--- ARGV  as of semaphore/acquire.lua; 8 what it wants of each name, as want.lua has it
+-- KEYS  as `look` has them, then keys of the reads
+-- ARGV  as of `acquire` of semaphore.lua; 8 what it wants of each name, as `want` has it
 -- reply {1, nonce, fence, results}  all are held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results, at}
 --                                   the name at this place, from 1, has too few for that long; the
@@ -168,7 +170,7 @@ for _, one in ipairs(all) do fence = one[1](all.fence) end
 return { 1, ARGV[1], fence, run(10) }
 
 --- leave
--- Shared: whoever gives up leaves the queue that it stands in, and gives back what it has of them.
+-- Whoever gives up leaves the queue that it stands in, and gives back what it has of them.
 --
 -- needs     each free waiter_at
 free()
@@ -179,10 +181,10 @@ each(function(at, _, _, _, _, _, leave_queue) pcall(leave_queue, waiter_at(ARGV[
 -- how many wait for the name that most wait for; and for how many more leases there is room.
 -- Changes nothing.
 --
--- KEYS  as look.lua has them
+-- KEYS  as `look` has them
 -- ARGV  1 nonce · 2 what is wanted of each name
--- reply {1, nonce, RESP as of semaphore/inspect.lua, with each holder once, and how many permits it
---                  has of the first name of which it has any}
+-- reply {1, nonce, RESP as `inspect` of semaphore.lua has it, with each holder once, and how many
+--                  permits it has of the first name of which it has any}
 --
 -- ends      the loop
 -- needs     all hold_of known listed now_ms permits_in place refuse_others resp till waiting
@@ -206,7 +208,7 @@ return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(all.fence) .. re
 --- force_release
 -- Frees all permits of all names, whoever has them and whatever the names are stored as.
 --
--- KEYS  as look.lua has them
+-- KEYS  as `look` has them
 -- ARGV  1 nonce
 -- reply {1, nonce}  any was held
 --       {0, nonce}  all were free

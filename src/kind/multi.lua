@@ -1,36 +1,10 @@
--- kind  multi, made of mutex
---
--- script acquire: versions acquire
--- script renew: versions notify_all renew
--- script release: versions notify_all release reply
--- script abandon: notify_all leave abandon leave_queue reply
--- script inspect: versions inspect
--- script force_release: force_release
-
---- look
--- Shared: what the keys of several names have, as far as they are strings, as look.lua has it.
---
--- KEYS  6… name, fence and queue of each other name; then gone once more, which no other key can be
---
--- provides  BEHIND DONE HOLDER KEPT NAMES OTHERS WENT
--- needs     GONE
-local BEHIND = 6
-while KEYS[BEHIND] ~= GONE do BEHIND = BEHIND + 3 end
-local OTHERS = redis.call('MGET', unpack(KEYS, 1, BEHIND - 1))
-local HOLDER, DONE, WENT, KEPT = unpack(OTHERS, 1, 4)
-local NAMES = { [KEYS[1]] = true }
-for at = 6, BEHIND - 1, 3 do NAMES[KEYS[at]] = true end
-
---- names
--- Shared: several names that are locked at once. The parts of a mutex know one name; `each` lets
--- them know one after the other, in the order of KEYS, until `of` returns something. Outside of it
--- they know the first.
+-- Several names at once, all or none.
 --
 -- `Client::lock_all(names)` takes up to 32 names. The lease has all of them, or there is no lease.
 -- Each name is the mutex of that name. So plain locks of a name, ours and others', exclude it and
 -- are excluded. All that docs/protocol.md says of tokens, deadlines, receipts, commands and unknown
 -- outcomes holds. What differs:
--- - One script for all names (`src/kind/multi`): each name's key, fence and queue are in `KEYS`,
+-- - One script for all names: each name's key, fence and queue are in `KEYS`,
 --   then `gone` once more, which marks the end. Receipt and `gone` are those of the first name. The
 --   client sorts the names, so the order in which a caller gives them makes no difference to what a
 --   token finds.
@@ -85,6 +59,34 @@ for at = 6, BEHIND - 1, 3 do NAMES[KEYS[at]] = true end
 -- If Redis loses one of the queues, as by eviction, whoever stood in it joins all its queues anew,
 -- and so loses its place.
 --
+-- kind  multi, made of mutex
+--
+-- script acquire: versions acquire
+-- script renew: versions notify_all renew
+-- script release: versions notify_all release reply
+-- script abandon: notify_all leave abandon leave_queue reply
+-- script inspect: versions inspect
+-- script force_release: force_release
+
+--- look
+-- What the keys of several names have, as far as they are strings, as `look` has it.
+--
+-- KEYS  6… name, fence and queue of each other name; then gone once more, which no other key can be
+--
+-- provides  BEHIND DONE HOLDER KEPT NAMES OTHERS WENT
+-- needs     GONE
+local BEHIND = 6
+while KEYS[BEHIND] ~= GONE do BEHIND = BEHIND + 3 end
+local OTHERS = redis.call('MGET', unpack(KEYS, 1, BEHIND - 1))
+local HOLDER, DONE, WENT, KEPT = unpack(OTHERS, 1, 4)
+local NAMES = { [KEYS[1]] = true }
+for at = 6, BEHIND - 1, 3 do NAMES[KEYS[at]] = true end
+
+--- names
+-- Several names that are locked at once. The parts of a mutex know one name; `each` lets them know
+-- one after the other, in the order of KEYS, until `of` returns something. Outside of it they know
+-- the first.
+--
 -- provides  each free is_held
 -- needs     BEHIND FENCE FENCE_MS HOLDER HOLDS IS_OURS KEPT LAST NAME OTHERS QUEUE WAITERS
 -- needs     read_record
@@ -120,7 +122,7 @@ local function free()
 end
 
 --- versions
--- Shared: a record of another version is refused, of whichever name.
+-- A record of another version is refused, of whichever name.
 --
 -- reply {-4, nonce}
 --
@@ -131,7 +133,6 @@ if each(is_unknown) then return { -4, ARGV[1] } end
 -- Takes all names, or none. If one of them is not to be had, it says for how long, and joins the
 -- queue of that name.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… as in look.lua, then keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive · 5 waiter,
 --       empty not to wait · 6 f to wait for its turn, b to barge; then r to have the results if it
 --       is refused, too · 7 label · 8 not used · 9 ms for which the records outlast the hold ·
@@ -227,7 +228,7 @@ end
 return { 1, ARGV[1], fence, run(10) }
 
 --- extend
--- Shared: how the hold of all names goes on.
+-- How the hold of all names goes on.
 --
 -- provides  extend
 -- wraps     extend
@@ -240,8 +241,7 @@ local function extend(ms)
 end
 
 --- lost
--- Shared: where one name is not this token's any more, none is: what is left of the others is given
--- back.
+-- Where one name is not this token's any more, none is: what is left of the others is given back.
 --
 -- provides  lost
 -- wraps     lost
@@ -254,7 +254,7 @@ local function lost()
 end
 
 --- notify
--- Shared: who waits for this name, if it is free, is handed it.
+-- Who waits for this name, if it is free, is handed it.
 --
 -- provides  notify
 -- needs     WAITERS hand_over save
@@ -265,7 +265,7 @@ local function notify(quietly)
 end
 
 --- notify_all
--- Shared: who waits for one of the names that is free now is handed it.
+-- Who waits for one of the names that is free now is handed it.
 --
 -- provides  notify
 -- wraps     notify
@@ -276,14 +276,14 @@ local function notify()
 end
 
 --- reply
--- Shared: the end of a script that has made its reply.
+-- The end of a script that has made its reply.
 --
 -- needs     notify reply
 notify()
 return reply
 
 --- leave
--- Shared: how a waiter leaves the queues of all names, and gives back what it has of them.
+-- How a waiter leaves the queues of all names, and gives back what it has of them.
 --
 -- provides  remove_waiter
 -- wraps     remove_waiter
@@ -298,7 +298,6 @@ end
 -- Says who holds any of the names, and for how long; the highest fence that was issued; and how
 -- many wait for the name that most wait for. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… as in look.lua
 -- ARGV  1 nonce · 2 not used
 -- reply {1, nonce, RESP of: nil, 0, -2, the last fence and holds or nil, waiters, 0: all as for a
 --                  lock that nobody holds; then an array of each holder once, ms left, and label;
@@ -323,7 +322,6 @@ return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(last) .. resp(mo
 --- force_release
 -- Frees all names, whoever holds which of them and whatever they are stored as.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… as look.lua has them
 -- ARGV  1 nonce
 -- reply {1, nonce}  any was held
 --       {0, nonce}  all were free

@@ -1,3 +1,5 @@
+-- A mutex: a string at the name that holds its holder's token, as other libraries lock it.
+--
 -- kind  mutex
 --
 -- script acquire: version life if_contended wait acquire
@@ -9,7 +11,7 @@
 -- script turn: version life turn
 
 --- storage
--- Shared: a lock as a string that holds its holder's token.
+-- A lock as a string that holds its holder's token.
 --
 -- provides  delete free holder_and_count is_held
 -- needs     HOLDER NAME
@@ -22,8 +24,8 @@ end
 local delete = free
 
 --- if_contended
--- Shared: a straggler is told so. Then begins what is done only if another holds the lock, or
--- somebody waits (as in if_waited_for.lua).
+-- A straggler is told so. Then begins what is done only if another holds the lock, or somebody
+-- waits (as in `if_waited_for`).
 --
 -- provides  mine
 -- begins    a branch
@@ -33,8 +35,8 @@ if not mine and (WENT or DONE) then return { -1, ARGV[1] } end
 if WAITERS ~= '' or HOLDER and not mine then
 
 --- wait
--- Shared: whoever cannot have the lock yet is told why, and joins the queue; whoever can leaves it.
--- Ends what if_contended.lua began.
+-- Whoever cannot have the lock yet is told why, and joins the queue; whoever can leaves it. Ends
+-- what `if_contended` began.
 --
 -- ends      the branch
 -- needs     HOLDER NAME WAITER head hold_of liveness_left mine refuse remove_waiter
@@ -47,12 +49,9 @@ end
 --- acquire
 -- Takes the lock, or says how long its holder has left, and joins the queue.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
---       reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
---       the results in any case · 7 label · 8 not used · 9 as
---       in life.lua · 10… reads
+--       the results in any case · 7 label · 8 not used · 9 as in `life` · 10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  held by another for that long (-1: without
 --                                     end), or free for the first waiter; how many wait ahead;
@@ -74,7 +73,7 @@ end
 return { 1, ARGV[1], fence, run(10) }
 
 --- extend
--- Shared: how the hold of a mutex goes on. Returns how long it lasts.
+-- How the hold of a mutex goes on. Returns how long it lasts.
 --
 -- provides  extend
 -- needs     NAME prolong prolong_record
@@ -85,8 +84,8 @@ local function extend(ms)
 end
 
 --- hand_over
--- Shared: gives the lock, which is free now, to the first waiter that is alive and hears of it, or
--- to one that was overtaken for too long (hearing.lua).
+-- Gives the lock, which is free now, to the first waiter that is alive and hears of it, or to one
+-- that was overtaken for too long (`hearing`).
 --
 -- The lock is stored before it is told: if that fails, nobody may hear of it. What another program
 -- has taken meanwhile, or keeps under the name, stays. A waiter that is to read (fairness `fr`,
@@ -147,11 +146,9 @@ end
 -- No copy of the request runs commands then that comes late: it left a mark. The time until which
 -- the commands may run is told by a client's clock, so it does not do for that.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
---       reads and of the commands
--- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 what the reads find, as resp.lua has it · 5 where in
+-- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 what the reads find, as `resp` has it · 5 where in
 --       ARGV the commands begin · 6 until when they may run, in Redis's us · 7 label · 8 set if it
---       is to take the lock · 9 as in life.lua · 10… reads, then commands
+--       is to take the lock · 9 as in `life` · 10… reads, then commands
 -- reply {2, nonce, fence, results}  the commands ran, under this fence; without commands the reads
 --                                   found that, and it is Redis's time
 --       {1, nonce, fence, found}    held by this token, with the full ttl; what the reads found

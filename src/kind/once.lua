@@ -1,13 +1,4 @@
--- kind  once, made of mutex
---
--- script acquire: version life kept if_contended wait acquire
--- script release: version release tell reply
--- script abandon: abandon tell reply
--- script force_release: force_release tell reply
--- script forget: version forget
-
---- kept
--- Once: a stored result answers everybody who asks for the lock. It is '<mark> <result>'.
+-- Work that is executed once.
 --
 -- `Client::once(key)`: the first caller does the work under a mutex of that name. Its result is
 -- kept beside the mutex, as text, for 24 h by default. Later callers get that result. All that
@@ -49,6 +40,17 @@
 -- A plain lock of the same name is the same mutex: each excludes the other. So work must not take a
 -- lock of its own key.
 --
+-- kind  once, made of mutex
+--
+-- script acquire: version life kept if_contended wait acquire
+-- script release: version release tell reply
+-- script abandon: abandon tell reply
+-- script force_release: force_release tell reply
+-- script forget: version forget
+
+--- kept
+-- A stored result answers everybody who asks for the lock. It is '<mark> <result>'.
+--
 -- The mark says what was asked for. It is empty, or 'once:' and a fingerprint. It is also the
 -- holder's label, so that it is known while the work runs. Only a caller with a fingerprint can
 -- tell that another's differs.
@@ -67,8 +69,8 @@ local is_stale = kept and ARGV[8] ~= '' and redis.call('PTTL', KEYS[6]) <= tonum
 if kept and not (is_stale and (not HOLDER or HOLDER == ARGV[2])) then return { 2, ARGV[1], resp(kept) } end
 
 --- tell
--- Once: tells all waiters when the holder is done, well or not. They ask, and get the result;
--- without a result, one of them gets the lock.
+-- Tells all waiters when the holder is done, well or not. They ask, and get the result; without a
+-- result, one of them gets the lock.
 --
 -- KEYS  6 the result; the channel has the same name
 --
@@ -79,7 +81,7 @@ if not HOLDER then redis.pcall('PUBLISH', KEYS[6], '0') end
 -- Forgets what is kept of work that was executed once, unless the work is being done: its result
 -- would be kept behind this.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6 the result
+-- KEYS  6 the result
 -- ARGV  1 nonce
 -- reply {1, nonce}             it was kept
 --       {0, nonce}             nothing was

@@ -1,8 +1,10 @@
+-- What is done with a lock, however its kind stores it, and the receipts of that.
+
 --- receipt
--- Shared: a write leaves a receipt, "<session> <number> <earlier> <results>". So a repeat is
--- answered, and not run again. Earlier are the sessions that wrote before, each with its last
--- number: what they sent may still be on its way. The receipt lives while the client counts on it,
--- and as long as the lock, so that nothing that comes late runs twice.
+-- A write leaves a receipt, "<session> <number> <earlier> <results>". So a repeat is answered, and
+-- not run again. Earlier are the sessions that wrote before, each with its last number: what they
+-- sent may still be on its way. The receipt lives while the client counts on it, and as long as the
+-- lock, so that nothing that comes late runs twice.
 --
 -- provides  NUMBER RECEIPT_MS leave_receipt replay
 -- needs     DONE RECEIPT
@@ -34,15 +36,14 @@ local function leave_receipt(results, ms)
 end
 
 --- acquired
--- Shared: the fence, ttl and label of a mutex's hold, if they are known.
+-- The fence, ttl and label of a mutex's hold, if they are known.
 --
 -- provides  acquired
 -- needs     hold_of
 local function acquired() return hold_of(ARGV[2]) end
 
 --- another
--- Shared: whether this fence is that of another hold than the lease's. A lease that knows no fence
--- says 0.
+-- Whether this fence is that of another hold than the lease's. A lease that knows no fence says 0.
 --
 -- An acquire that arrives when its own hold is over takes the lock once more, with the same token.
 -- What was decided in the first hold must not run in the second, since others may have had the lock
@@ -52,8 +53,8 @@ local function acquired() return hold_of(ARGV[2]) end
 local function is_another(fence) return ARGV[5] ~= '0' and fence and fence ~= ARGV[5] end
 
 --- lost
--- Shared: the reply if the lock is not this token's any more. An acquire of it that arrives late
--- must not take the lock again.
+-- The reply if the lock is not this token's any more. An acquire of it that arrives late must not
+-- take the lock again.
 --
 -- A server that writes nothing now can reply so nevertheless. A mark that a quorum's release has
 -- left stays.
@@ -70,8 +71,6 @@ end
 -- Gives a held lock its ttl again, unless it has more, and runs commands that may only run under it
 -- (exec).
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
---       commands
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write, 0 without commands ·
 --       5 fence of the hold, 0 if the lease does not know it · 6 ttl in ms · 7 told, or empty for
 --       the hold's own ttl, if that is known · 8… commands
@@ -98,8 +97,6 @@ return { 1, ARGV[1], results }
 --- release
 -- Gives a held lock back, after the commands that may only run under it (commit).
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
---       commands
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5 fence of the hold, 0 if
 --       the lease does not know it, and without commands · 6… commands
 -- reply {1, nonce, results}  it was held, and is no longer
@@ -132,7 +129,6 @@ end
 -- Gives up an acquisition whose outcome may be unknown. An acquire that arrives late is refused,
 -- and the waiter leaves the queue.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind
 -- ARGV  1 nonce · 2 token, or owner · 3 waiter, empty if it did not wait
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
@@ -152,10 +148,9 @@ local reply = held and { 1, ARGV[1], '' } or { 0, ARGV[1] }
 -- Says who holds the lock, how often, for how long, what is known of the hold, how many wait, and
 -- whether this server has a say. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 ms for which this server must have been up to have a say, in a quorum
 -- reply {1, nonce, RESP of: holder or nil, count, ms left (-1: without end, -2: free),
---                    the last fence and holds as record.lua has them or nil, waiters,
+--                    the last fence and holds as `record` has them or nil, waiters,
 --                    ms for which it has no say yet}
 --
 -- needs     NAME holder_and_count known missing_uptime resp waiting
@@ -163,7 +158,7 @@ local holder, count = holder_and_count()
 return { 1, ARGV[1], resp(holder) .. resp(count) .. resp(redis.call('PTTL', NAME)) .. resp(known()) .. resp(waiting()) .. resp(missing_uptime(ARGV[2])) }
 
 --- alone
--- Shared: a server that is alone always has a say.
+-- A server that is alone always has a say.
 --
 -- provides  missing_uptime
 local function missing_uptime() return 0 end
@@ -171,7 +166,6 @@ local function missing_uptime() return 0 end
 --- force_release
 -- Frees the lock, whoever holds it and whatever it is stored as.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind
 -- ARGV  1 nonce
 -- reply {1, nonce}  it was held
 --       {0, nonce}  it was free
@@ -192,7 +186,7 @@ redis.call('SET', RECEIPT, reply[1], 'PX', RECEIPT_MS)
 if reply[1] == 0 then return reply end
 
 --- reply
--- Shared: the end of a script that has made its reply.
+-- The end of a script that has made its reply.
 --
 -- needs     reply save
 pcall(save)

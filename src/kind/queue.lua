@@ -1,7 +1,9 @@
+-- The queue: its order, who joins it, and who is handed what is free.
+
 --- queue
--- Shared: the waiters. The record has the first ones, and '+' behind them if others wait at QUEUE.
--- So a script reads and writes few of them, however many wait. Nothing in the record is stored
--- before `save`.
+-- The waiters. The record has the first ones, and '+' behind them if others wait at QUEUE. So a
+-- script reads and writes few of them, however many wait. Nothing in the record is stored before
+-- `save`.
 --
 -- QUEUE is a sorted set: each waiter by when it came, in us, and behind all of these '+<waiter>'
 -- by until when it counts as alive. `gather` forgets waiters of the record that are dead, and takes
@@ -93,7 +95,7 @@ local function waiting()
 end
 
 --- join
--- Shared: a caller that is refused is told why, and joins the queue if it waits.
+-- A caller that is refused is told why, and joins the queue if it waits.
 --
 -- A waiter that asks again writes only until when it counts as alive. One that paused for so long
 -- that it counted as dead goes behind all others. A waiter that is dead is removed when another
@@ -167,22 +169,22 @@ local function refuse(ms, label)
 end
 
 --- leave_queue
--- Shared: the waiter of an acquisition that is given up leaves the queue.
+-- The waiter of an acquisition that is given up leaves the queue.
 --
 -- needs     remove_waiter
 -- Damage to the queue must not keep the lock from being freed.
 pcall(remove_waiter, ARGV[3])
 
 --- if_waited_for
--- Shared: begins what is done only if somebody waits. In every run Lua makes each function of a
--- script anew, so turns that nobody waits for do without those of the queue.
+-- Begins what is done only if somebody waits. In every run Lua makes each function of a script
+-- anew, so turns that nobody waits for do without those of the queue.
 --
 -- begins    a branch
 -- needs     WAITERS
 if WAITERS ~= '' then
 
 --- hearing
--- Shared: which waiters may be handed what is free.
+-- Which waiters may be handed what is free.
 --
 -- A waiter that does not listen is passed over, and takes the lock when it asks. Two are not passed
 -- over: a fair waiter, whose turn it is, and the first one, once it has asked 2 s after it was
@@ -237,7 +239,7 @@ local function is_told_first(waiter)
 end
 
 --- pass_on
--- Shared: gives on what is free, and ends what if_waited_for.lua began.
+-- Gives on what is free, and ends what `if_waited_for` began.
 --
 -- ends      the branch
 -- needs     hand_over

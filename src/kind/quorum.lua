@@ -1,13 +1,4 @@
--- kind  quorum, made of mutex
---
--- script acquire: version life acquire
--- script renew: version renew
--- script release: withdraw
--- script abandon: withdraw
--- script raise: version raise
-
---- acquire
--- Takes the lock at one of several servers, if it is free there.
+-- A mutex at each of several servers, of which a majority decides.
 --
 -- Time-out. A vote waits for a server for a quarter of the ttl, and never for more than
 -- `request_timeout`. So a server that does not respond costs nothing while there is a majority
@@ -74,9 +65,19 @@
 -- - A resumed lease knows no fence before its first renewal. So new votes begin with its second.
 -- - An answer that comes past the lease's deadline renews nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
+-- kind  quorum, made of mutex
+--
+-- script acquire: version life acquire
+-- script renew: version renew
+-- script release: withdraw
+-- script abandon: withdraw
+-- script raise: version raise
+
+--- acquire
+-- Takes the lock at one of several servers, if it is free there.
+--
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 7 label · 8 ms for which this server must have been up ·
---       9 as in life.lua · 4 to 6 not used
+--       9 as in `life` · 4 to 6 not used
 -- reply {1, nonce, fence, ''}     held by this token, with the full ttl
 --       {0, nonce, ms, 0, 0, label}  held by another for that long (-1: without end)
 --       {-2, nonce, ms}           for that long not this server's to give
@@ -102,9 +103,9 @@ end
 return { 1, ARGV[1], fence, '' }
 
 --- uptime
--- Shared: how many more ms this server has no say, if it must have been up for `ms`. A server that
--- came back without its locks would grant one that others still know of. Uptime counts whole
--- seconds, and the first one may be short.
+-- How many more ms this server has no say, if it must have been up for `ms`. A server that came
+-- back without its locks would grant one that others still know of. Uptime counts whole seconds,
+-- and the first one may be short.
 --
 -- provides  missing_uptime
 local function missing_uptime(ms)
@@ -154,7 +155,6 @@ return { 0, ARGV[1] }
 --- withdraw
 -- Gives back what this server has of a lock, and lets nothing that arrives late take it again.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 token
 -- reply {1, nonce, ''}  it was held, and is no longer
 --       {0, nonce}      it was not held
@@ -172,8 +172,7 @@ if held == '' then return { 0, ARGV[1] } end
 return { 1, ARGV[1], '' }
 
 --- raise_fence
--- Shared: keeps the fence that the majority issued, and makes every later one of this server
--- higher.
+-- Keeps the fence that the majority issued, and makes every later one of this server higher.
 --
 -- provides  raise_fence
 -- needs     LAST check_record integer keep
@@ -185,7 +184,6 @@ end
 --- raise
 -- Raises what this server has of a lock to the fence of the hold.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 token · 3 fence · 4 ttl in ms · 5 label
 -- reply {1, nonce}  done: the lock is held
 --       {0, nonce}  lost

@@ -1,28 +1,3 @@
--- kind  read_write, made of holders
---
--- script acquire: version life clean acquire
--- script renew: version clean renew
--- script release: version clean release if_waited_for pass_on reply
--- script abandon: clean abandon if_waited_for leave_queue pass_on reply
--- script inspect: version inspect
--- script force_release: clean force_release if_waited_for pass_on reply
--- script downgrade: version clean downgrade if_waited_for pass_on reply
-
---- keys
--- Shared: while readers have the lock, the name says 'readers', which is nobody's token. So
--- everybody who locks that name the common way finds it held. Who they are counts only then:
--- freeing the name ends all readers.
---
--- provides  HOLDERS IS_SHARED MORE says
--- needs     HOLDER
-local MORE, HOLDERS = KEYS[6], KEYS[7]
-local function says(text) return HOLDER == text end
-local IS_SHARED = says('readers')
-
---- storage
--- Shared: a lock that one writer has, or that readers share. The writer is stored as the holder of
--- a mutex.
---
 -- One writer, or many readers. Each hold is a lease like that of a lock. All that docs/protocol.md
 -- says of tokens, deadlines, receipts, commands, waiting and unknown outcomes holds for it. The
 -- differences:
@@ -41,7 +16,7 @@ local IS_SHARED = says('readers')
 --   living writer that came earlier waits among the first hundred of the queue. With `fair(false)`
 --   a reader barges: it looks at nobody. A writer that barges, as writers do by default, takes a
 --   lock that is free for an instant, also ahead of readers that wait. The rules for waiters that
---   do not listen (hearing.lua) hold for both. But a reader does not overtake a writer that has
+--   do not listen (`hearing`) hold for both. But a reader does not overtake a writer that has
 --   died, until that does not count as alive any more. A hand-over does not stop at a reader that
 --   does not listen.
 -- - A release hands the lock to the next writer, or to all readers up to the next writer at once,
@@ -65,6 +40,30 @@ local IS_SHARED = says('readers')
 --   has them); a quorum, for both; and a signal list, since no other program's readers block on
 --   one.
 --
+-- kind  read_write, made of holders
+--
+-- script acquire: version life clean acquire
+-- script renew: version clean renew
+-- script release: version clean release if_waited_for pass_on reply
+-- script abandon: clean abandon if_waited_for leave_queue pass_on reply
+-- script inspect: version inspect
+-- script force_release: clean force_release if_waited_for pass_on reply
+-- script downgrade: version clean downgrade if_waited_for pass_on reply
+
+--- keys
+-- While readers have the lock, the name says 'readers', which is nobody's token. So everybody who
+-- locks that name the common way finds it held. Who they are counts only then: freeing the name
+-- ends all readers.
+--
+-- provides  HOLDERS IS_SHARED MORE says
+-- needs     HOLDER
+local MORE, HOLDERS = KEYS[6], KEYS[7]
+local function says(text) return HOLDER == text end
+local IS_SHARED = says('readers')
+
+--- storage
+-- A lock that one writer has, or that readers share. The writer is stored as the holder of a mutex.
+--
 -- provides  is_full is_held suits
 -- needs     HOLDER says till
 local function is_held() return says(ARGV[2]) or till[ARGV[2]] end
@@ -73,8 +72,8 @@ local function is_full(want) return HOLDER and not (want == 'r' and says('reader
 local function suits(want) return want == '' or want == 'r' end
 
 --- grant
--- Shared: adds a reader or the writer, extends the hold of one, or makes a reader of the writer, so
--- that nobody else writes in between.
+-- Adds a reader or the writer, extends the hold of one, or makes a reader of the writer, so that
+-- nobody else writes in between.
 --
 -- provides  extend grant
 -- needs     HOLDER HOLDERS IS_SHARED NAME add go_on issue_fence last_end prolong prolong_record
@@ -120,10 +119,9 @@ end
 -- Takes the lock as its writer, or as a reader. Or says how long neither is possible, and joins the
 -- queue.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
---       the results in any case · 7 label · 8 r to read, empty to write · 9 as in life.lua ·
+--       the results in any case · 7 label · 8 r to read, empty to write · 9 as in `life` ·
 --       10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  held by others for that long (-1: without
@@ -160,8 +158,8 @@ end
 return had(fence)
 
 --- ahead
--- Shared: the waiter that goes ahead of this one. For a writer, any that came earlier; for a
--- reader, a writer that did, or any of the first ones if it is not one of these.
+-- The waiter that goes ahead of this one. For a writer, any that came earlier; for a reader, a
+-- writer that did, or any of the first ones if it is not one of these.
 --
 -- provides  ahead
 -- needs     WAITER WAITERS head others_wait
@@ -175,15 +173,15 @@ local function ahead()
 end
 
 --- in_the_way
--- Shared: for how many ms nobody can have the lock, and the label of the writer, or of the reader
--- that ends last.
+-- For how many ms nobody can have the lock, and the label of the writer, or of the reader that ends
+-- last.
 --
 -- provides  in_the_way
 -- needs     HOLDER NAME from_last hold_of
 local function in_the_way() return redis.call('PTTL', NAME), select(4, hold_of(from_last(1) or HOLDER)) end
 
 --- leave
--- Shared: removes a reader or the writer, or all of them.
+-- Removes a reader or the writer, or all of them.
 --
 -- provides  delete free
 -- needs     HOLDER NAME is_many last_end remove says till
@@ -207,7 +205,6 @@ end
 -- Makes a reader of the writer, in the same hold. Nobody else writes in between, and others may
 -- read from now on. Asking again renews a reader.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 token · 3 session · 4 not used · 5 fence of the hold, 0 if the lease does not
 --       know it · 6 ttl in ms · 7 told, or empty for the hold's own ttl, if that is known
 -- reply {1, nonce, '<fence> <ms> '}  it reads, for at least that long; the hold's fence, 0 if that
@@ -228,7 +225,6 @@ local reply = { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }
 -- Says who holds the lock and for how long, the last fence, how many wait, and, if readers share
 -- it, who they are. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 not used
 -- reply {1, nonce, RESP of: the writer or nil, 1, ms left (-1: without end, -2: free), the last
 --                  fence and holds or nil, waiters, 0: as of a mutex;

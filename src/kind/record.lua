@@ -1,12 +1,17 @@
+-- What scripts of all locks share first: the keys, the record, Redis's time, fences.
+
 --- keys
--- Shared: the lock's keys, which all scripts of a lock have in common.
+-- The lock's keys, which all scripts of a lock have in common.
+--
+-- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… those of the kind, then keys of the
+--       commands or reads
 --
 -- provides  FENCE GONE NAME QUEUE RECEIPT
 local NAME, RECEIPT, GONE, FENCE, QUEUE = unpack(KEYS, 1, 5)
 
 --- look
--- Shared: what the lock's keys have, as far as they are strings, by one command; and which key is
--- the first of the commands' own.
+-- What the lock's keys have, as far as they are strings, by one command; and which key is the first
+-- of the commands' own.
 --
 -- MGET says nothing of a key of another type. So whoever stores what it found missing does so with
 -- NX. If that is refused, reading the key is the error WRONGTYPE.
@@ -17,10 +22,10 @@ local HOLDER, DONE, WENT, KEPT = unpack(redis.call('MGET', NAME, RECEIPT, GONE, 
 local NAMES, BEHIND = { [NAME] = true }, 6
 
 --- record
--- Shared: the record of a lock, which is at FENCE: 'v1 <last> <life> <holds>,<waiters>'. No part of
--- it has a comma, and no hold a semicolon.
+-- The record of a lock, which is at FENCE: 'v1 <last> <life> <holds>,<waiters>'. No part of it has
+-- a comma, and no hold a semicolon.
 --
--- Last is the last fence issued. Life is for how many ms the record outlasts a hold (life.lua).
+-- Last is the last fence issued. Life is for how many ms the record outlasts a hold (`life`).
 --
 -- A hold is '<token> <fence> <ttl> <until> <label>;': the fence, 0 if it is not known here; the ttl
 -- in ms that it was acquired for; until when it lasts, in Redis's ms, 0 if a key of its own says
@@ -57,7 +62,7 @@ local function hold_of(token)
   local at = string.find(';' .. HOLDS, ';' .. token .. ' ', 1, true)
   if at then return string.match(HOLDS, '^(%d+) (%d+) (%d+) ([^;]*)', at + #token + 1) end
 end
--- It lasts an eighth longer than it must. So it is seldom prolonged (prolong.lua).
+-- It lasts an eighth longer than it must. So it is seldom prolonged (`prolong`).
 local function longest_life() return math.floor(FENCE_MS * 9 / 8) end
 -- Stores what has changed. With a time, the record outlasts that; else it lasts as long as before.
 local function save(ms)
@@ -81,7 +86,7 @@ local function keep(last, token, fence, ttl, label, till, others, ms)
 end
 
 --- version
--- Shared: a record of another version is refused.
+-- A record of another version is refused.
 --
 -- reply {-4, nonce}
 --
@@ -89,9 +94,8 @@ end
 if is_unknown() then return { -4, ARGV[1] } end
 
 --- life
--- Shared: for how long the record outlasts the hold: for as long as anybody asked for who took the
--- lock or waited for it, while the record is there. After that only Redis's clock makes fences
--- grow.
+-- For how long the record outlasts the hold: for as long as anybody asked for who took the lock or
+-- waited for it, while the record is there. After that only Redis's clock makes fences grow.
 --
 -- ARGV  9 ms
 --
@@ -99,7 +103,7 @@ if is_unknown() then return { -4, ARGV[1] } end
 FENCE_MS = math.max(FENCE_MS, ARGV[9])
 
 --- clock
--- Shared: Redis's time, which is asked for when it is first needed.
+-- Redis's time, which is asked for when it is first needed.
 --
 -- provides  integer now_ms now_us
 local NOW_US
@@ -114,8 +118,8 @@ end
 local function now_ms() return math.floor(now_us() / 1000) end
 
 --- fence
--- Shared: fences, which come from Redis's time. Each is higher than all before, even if Redis has
--- forgotten those.
+-- Fences, which come from Redis's time. Each is higher than all before, even if Redis has forgotten
+-- those.
 --
 -- provides  issue_fence next_fence
 -- needs     LAST check_record integer keep now_us
@@ -130,8 +134,8 @@ local function issue_fence(token, ttl, label, till, others, ms)
 end
 
 --- prolong
--- Shared: gives a key `ms` from now, unless it has more: a request that comes late must not shorten
--- what a later one gave. Returns what the key has then.
+-- Gives a key `ms` from now, unless it has more: a request that comes late must not shorten what a
+-- later one gave. Returns what the key has then.
 --
 -- The expiry is written even if it does not change. So a wait for replicas behind this also waits
 -- for what an earlier request wrote.
@@ -150,9 +154,9 @@ local function prolong_record(ms)
 end
 
 --- take
--- Shared: takes the name, and has the hold stored. What another program keeps under either key, in
--- another type, is told and stays; then neither is done. A record that is there is a string, so it
--- is stored last. A new one is stored first, and undone, with another key that the hold may need.
+-- Takes the name, and has the hold stored. What another program keeps under either key, in another
+-- type, is told and stays; then neither is done. A record that is there is a string, so it is
+-- stored last. A new one is stored first, and undone, with another key that the hold may need.
 --
 -- provides  take
 -- needs     FENCE HOLDER KEPT NAME check_record prolong
@@ -171,8 +175,8 @@ local function take(token, ms, store, other)
 end
 
 --- told
--- Shared: what an inspection tells of the record: the last fence, and the holds. Of another
--- program's it tells nothing; of another type it is an error.
+-- What an inspection tells of the record: the last fence, and the holds. Of another program's it
+-- tells nothing; of another type it is an error.
 --
 -- provides  known
 -- needs     FENCE HOLDS KEPT LAST

@@ -1,15 +1,4 @@
--- kind  reentrant
---
--- script acquire: version life clean acquire
--- script renew: version clean renew
--- script release: version clean release reply
--- script abandon: clean abandon reply
--- script inspect: version inspect
--- script force_release: force_release reply
-
---- storage
--- Shared: a lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a
--- release on Redisson's channel.
+-- A lock that its owner may enter again.
 --
 -- An owner that has the lock may take it again, in any handler. The lock is free once it was
 -- released as often as it was taken. It is stored as Redisson stores its `RLock`: a hash with one
@@ -37,6 +26,19 @@
 --
 -- Waiters for a reentrant lock do not queue, since Redisson's do not: all hear the same message,
 -- and all ask. So the lock cannot be fair.
+--
+-- kind  reentrant
+--
+-- script acquire: version life clean acquire
+-- script renew: version clean renew
+-- script release: version clean release reply
+-- script abandon: clean abandon reply
+-- script inspect: version inspect
+-- script force_release: force_release reply
+
+--- storage
+-- A lock as a hash, owner to count, as Redisson's RLock is stored; its waiters hear of a release on
+-- Redisson's channel.
 --
 -- The hash has no place for more, so the record has the rest. The holds in it are the hold, as '-',
 -- and each entry of it that counts. All have one fence, and the owner as their label. So nobody
@@ -106,7 +108,7 @@ end
 if #ended > 0 then save() end
 
 --- acquired
--- Shared: the fence and the ttl of this entry, if it is known.
+-- The fence and the ttl of this entry, if it is known.
 --
 -- provides  acquired
 -- needs     ENTRY hold_of
@@ -115,9 +117,8 @@ local function acquired() return hold_of(ENTRY) end
 --- acquire
 -- Takes a reentrant lock, or enters it once more, or says how long its holder has left.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… keys of the reads
 -- ARGV  1 nonce · 2 owner · 3 ttl in ms · 6 with r to have the results if it is refused, too ·
---       4, 5, 7 and 8 not used · 9 as in life.lua · 10… reads
+--       4, 5, 7 and 8 not used · 9 as in `life` · 10… reads
 -- reply {1, nonce, fence, results}  entered by this owner, with at least the full ttl
 --       {0, nonce, ms, place, time, '', results}
 --                                   another holds it for that long (-1: without end); the place is
@@ -153,8 +154,8 @@ if not ttl then prolong_record(ARGV[3]) end
 return { 1, ARGV[1], fence, run(10) }
 
 --- extend
--- Shared: extends the hold of a reentrant lock, for an entry of this caller. Another entry may need
--- it for longer.
+-- Extends the hold of a reentrant lock, for an entry of this caller. Another entry may need it for
+-- longer.
 --
 -- provides  enter extend
 -- needs     ENTRY HOLDS NAME OWNER drop hold_of integer now_ms prolong prolong_record save till
@@ -179,8 +180,8 @@ local function extend(ms)
 end
 
 --- counted
--- Shared: who holds the lock, and how often, without the entries that are over. Whoever only looks
--- does not remove these, as clean.lua does.
+-- Who holds the lock, and how often, without the entries that are over. Whoever only looks does not
+-- remove these, as `clean` does.
 --
 -- provides  holder_and_count
 -- needs     has_mine integer now_ms owners refuse_others till

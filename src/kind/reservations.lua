@@ -1,3 +1,16 @@
+-- Units, each of which is free, reserved for a while, or confirmed for ever.
+--
+-- Reservations are permits of a semaphore that come back by themselves, as all permits do, or are
+-- taken for ever, by a commit. So free are all units but those that are reserved and those that are
+-- confirmed. All that docs/protocol.md says of tokens, deadlines, receipts, commands and unknown
+-- outcomes holds for each. The differences:
+-- - Each caller says how many units there are, and how many its owner may have at once. The owner
+--   is the reservation's label.
+-- - A commit counts its units as confirmed, in the same script that runs its commands, if the
+--   reservation is there and has not ended by Redis's clock. A repeat finds its receipt.
+-- - Nobody queues: while all is reserved, whoever asks next may get what falls back first.
+-- - A forced release gives all reservations back, and leaves what is confirmed.
+--
 -- kind  reservations, made of semaphore, holders
 --
 -- script acquire: version life storage clean acquire
@@ -8,8 +21,8 @@
 -- script force_release: clean force_release reply
 
 --- keys
--- Shared: of how many units it is known for ever that they are taken. This key has no expiry: a
--- unit must not be sold again because nobody asked for a week.
+-- Of how many units it is known for ever that they are taken. This key has no expiry: a unit must
+-- not be sold again because nobody asked for a week.
 --
 -- provides  CONFIRMED confirmed
 local CONFIRMED = KEYS[7]
@@ -20,9 +33,9 @@ local function confirmed()
 end
 
 --- owners
--- Shared: how many units each owner has reserved, which is the label of the reservation. MORE has
--- it under '@<label>', where no token is, and lasts as long as all reservations. What is there
--- while nobody has a reservation is from before Redis's clock was set back.
+-- How many units each owner has reserved, which is the label of the reservation. MORE has it under
+-- '@<label>', where no token is, and lasts as long as all reservations. What is there while nobody
+-- has a reservation is from before Redis's clock was set back.
 --
 -- provides  count_for go_on held_by remove
 -- wraps     go_on remove
@@ -53,22 +66,10 @@ end
 --- acquire
 -- Reserves so many units, or says why not.
 --
--- Reservations are permits of a semaphore that come back by themselves, as all permits do, or are
--- taken for ever, by a commit. So free are all units but those that are reserved and those that are
--- confirmed. All that docs/protocol.md says of tokens, deadlines, receipts, commands and unknown
--- outcomes holds for each. The differences:
--- - Each caller says how many units there are, and how many its owner may have at once. The owner
---   is the reservation's label.
--- - A commit counts its units as confirmed, in the same script that runs its commands, if the
---   reservation is there and has not ended by Redis's clock. A repeat finds its receipt.
--- - Nobody queues: while all is reserved, whoever asks next may get what falls back first.
--- - A forced release gives all reservations back, and leaves what is confirmed.
---
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6 holds · 7 confirmed · 8… keys of the
---       reads
+-- KEYS  6 holds · 7 confirmed · 8… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 6 with r to have the results if it is refused, too ·
 --       7 label · 8 '<units>', '<units>/<wanted>' or '<units>/<wanted>/<most of this owner>' ·
---       4 and 5 not used · 9 as in life.lua · 10… reads
+--       4 and 5 not used · 9 as in `life` · 10… reads
 -- reply {1, nonce, fence, results}     reserved for this token, with the full ttl
 --       {0, nonce, ms, 0, 0, '', results}  too few are free for that long; results only if asked
 --                                      for
@@ -97,11 +98,11 @@ end
 return { 1, ARGV[1], fence, run(10) }
 
 --- confirm
--- Shared: a commit confirms the reservation: its units are taken for ever. A release, which is the
--- last write that a lease can send, gives them back.
+-- A commit confirms the reservation: its units are taken for ever. A release, which is the last
+-- write that a lease can send, gives them back.
 --
 -- For a day the mark of a token that has ended says that it was confirmed, so that a second commit
--- of it is told apart from one that is too late (lost.lua).
+-- of it is told apart from one that is too late (`lost`).
 --
 -- provides  free
 -- wraps     free
@@ -120,7 +121,7 @@ local function free()
 end
 
 --- lost
--- Shared: the reply if a reservation is over: whether it was confirmed before, or came to nothing.
+-- The reply if a reservation is over: whether it was confirmed before, or came to nothing.
 --
 -- reply {-5, nonce, 'confirmed'}
 --
@@ -137,7 +138,7 @@ end
 -- Says who has reservations, each for how long, the last fence, and how many units are free and
 -- confirmed. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6 holds · 7 confirmed
+-- KEYS  6 holds · 7 confirmed
 -- ARGV  1 nonce · 2 how many units there are, and perhaps what one asks for
 -- reply {1, nonce, RESP of: nil, 0, -2, the last fence and holds or nil, 0, 0: all as of a lock
 --                  that is free;

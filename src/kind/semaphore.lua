@@ -1,25 +1,3 @@
--- kind  semaphore, made of holders
---
--- `storage` looks for strangers among those that ended, so it comes before `clean`.
---
--- script acquire: version life storage clean acquire
--- script renew: version storage clean renew
--- script release: version storage clean release if_waited_for pass_on reply
--- script abandon: storage clean abandon if_waited_for leave_queue pass_on reply
--- script inspect: version storage inspect
--- script force_release: storage clean force_release if_waited_for pass_on reply
-
---- keys
--- Shared: permits are a sorted set under the name itself.
---
--- provides  HOLDERS IS_SHARED MORE
--- needs     NAME
-local HOLDERS, MORE, IS_SHARED = NAME, KEYS[6], true
-
---- storage
--- Shared: permits. What is not known here is another program's: redis-semaphore's is a sorted set
--- too, of since when each permit is held, so theirs come first. That is never free, and stays.
---
 -- A semaphore has as many holders at once as it has permits. A permit is a lease like that of a
 -- lock. All that docs/protocol.md says of tokens, deadlines, receipts, commands, waiting and
 -- unknown outcomes holds for each. The differences:
@@ -37,7 +15,7 @@ local HOLDERS, MORE, IS_SHARED = NAME, KEYS[6], true
 -- - An acquirer may want several permits, its weight: '<permits>/<weight>'. It gets all or none, as
 --   one lease with one token and one fence. While too few are free for it, it waits as one with a
 --   smaller number does. Holders that an older version stored count as one permit.
--- - A release hands its permit to the first waiter by the rules of hearing.lua. It goes on while
+-- - A release hands its permit to the first waiter by the rules of `hearing`. It goes on while
 --   permits are free, since others may have run out. An acquirer that finds another permit free
 --   tells the first in the queue to ask (`0`). That waiter may have begun to listen after the
 --   permit was freed.
@@ -55,6 +33,28 @@ local HOLDERS, MORE, IS_SHARED = NAME, KEYS[6], true
 -- tells them apart by a member that is no holder of ours, refuses them, and leaves them alone
 -- (docs/switching.md). No majority of several servers could agree on who has which permit, so a
 -- quorum refuses semaphores.
+--
+-- kind  semaphore, made of holders
+--
+-- `storage` looks for strangers among those that ended, so it comes before `clean`.
+--
+-- script acquire: version life storage clean acquire
+-- script renew: version storage clean renew
+-- script release: version storage clean release if_waited_for pass_on reply
+-- script abandon: storage clean abandon if_waited_for leave_queue pass_on reply
+-- script inspect: version storage inspect
+-- script force_release: storage clean force_release if_waited_for pass_on reply
+
+--- keys
+-- Permits are a sorted set under the name itself.
+--
+-- provides  HOLDERS IS_SHARED MORE
+-- needs     NAME
+local HOLDERS, MORE, IS_SHARED = NAME, KEYS[6], true
+
+--- storage
+-- Permits. What is not known here is another program's: redis-semaphore's is a sorted set too, of
+-- since when each permit is held, so theirs come first. That is never free, and stays.
 --
 -- provides  is_full is_held permits_in refuse_others suits
 -- needs     HOLDERS NAME earliest ended extra hold_of holders_err integer is_many now_ms till
@@ -82,7 +82,7 @@ local function refuse_others()
 end
 
 --- permit
--- Shared: how a permit is taken and given back.
+-- How a permit is taken and given back.
 --
 -- provides  delete free grant
 -- needs     MORE NAME add extra is_many remove till
@@ -96,11 +96,10 @@ end
 --- acquire
 -- Takes one of several places, or says how long none is free, and joins the queue.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue · 6… keys of the reads
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 ms for which the waiter counts as alive ·
 --       5 waiter, empty not to wait · 6 f to wait for its turn, b to barge; behind that r to get
 --       the results in any case · 7 label · 8 what it wants, as the kind stores it ·
---       9 as in life.lua · 10… reads
+--       9 as in `life` · 10… reads
 -- reply {1, nonce, fence, results}    held by this token, with the full ttl
 --       {0, nonce, ms, place, time, label, results}  nothing is free for that long (-1: without
 --                                     end), or free for the first waiter; how many wait ahead;
@@ -131,8 +130,8 @@ end
 return had(fence)
 
 --- in_the_way
--- Shared: for how many ms a caller finds too few permits, and the label of the holder whose permit
--- ends then. If there are many holders with weights, it may ask too early: it looks at the first.
+-- For how many ms a caller finds too few permits, and the label of the holder whose permit ends
+-- then. If there are many holders with weights, it may ask too early: it looks at the first.
 --
 -- provides  in_the_way
 -- needs     HOLDERS extra from_last hold_of integer is_many listed now_ms permits_in till weight_in
@@ -153,7 +152,7 @@ local function in_the_way(want)
 end
 
 --- extend
--- Shared: how a permit goes on.
+-- How a permit goes on.
 --
 -- provides  extend
 -- needs     go_on prolong_record
@@ -167,7 +166,6 @@ end
 -- Says who holds permits, each for how long, the last fence, how many wait, and how many permits
 -- are free. Changes nothing.
 --
--- KEYS  1 name · 2 receipt · 3 gone · 4 fence · 5 queue
 -- ARGV  1 nonce · 2 how many permits there are, and perhaps what one asks for
 -- reply {1, nonce, RESP of: nil, 0, -2, the last fence and holds or nil, waiters, 0: all as of a
 --                  lock that is free;

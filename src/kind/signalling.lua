@@ -1,3 +1,5 @@
+-- A mutex that also feeds a list when it is free.
+--
 -- kind  signalling, made of mutex
 --
 -- script release: version release if_waited_for pass_on signal reply
@@ -5,8 +7,8 @@
 -- script force_release: force_release if_waited_for pass_on signal reply
 
 --- signal
--- Shared: tells waiters that block on a list, such as python-redis-lock's, of a lock that is free
--- and was handed to nobody.
+-- Tells waiters that block on a list, such as python-redis-lock's, of a lock that is free and was
+-- handed to nobody.
 --
 -- needs     NAME
 local SIGNAL = KEYS[6]

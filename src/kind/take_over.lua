@@ -1,3 +1,5 @@
+-- A mutex for one that takes it over from its holder.
+--
 -- kind  take_over, made of mutex
 --
 -- script acquire: version life take_over
@@ -10,8 +12,9 @@
 -- from a newer holder. It does not stand in the queue, whose waiters are handed the lock without
 -- such a mark. It tells the old holder, if that listens, to look whether it still has the lock.
 --
--- KEYS and ARGV as of acquire.lua; nobody waits, and nobody is fair
--- reply as of acquire.lua; {-1, nonce} also if this token's lock was taken over, or has ended
+-- KEYS and ARGV as of `acquire` of mutex.lua; nobody waits, and nobody is fair
+-- reply as of `acquire` of mutex.lua; {-1, nonce} also if this token's lock was taken over, or has
+--       ended
 --
 -- needs DONE FENCE GONE HOLDER LAST NAME WENT check_record extend hold_of issue_fence run save take
 local mine = HOLDER == ARGV[2]

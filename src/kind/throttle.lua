@@ -1,11 +1,3 @@
--- kind  throttle
---
--- script pass: pass
--- script give_back: give_back
-
---- pass
--- Lets a call through if none was for as long as its window, or says for how long that lasts.
---
 -- `Client::throttle(name, window)`: a call passes if no window lasts, and begins one.
 -- - A repeat of a call that passed is told so by its receipt, even if its window is over and
 --   another call passed since. A call that was refused leaves nothing behind, since a throttle may
@@ -20,6 +12,14 @@
 -- - If Redis's clock is set back, the window lasts longer by as much.
 -- - What is not prevented: the network may deliver a refused request once more when the window is
 --   over. That begins a window that nobody uses.
+--
+-- kind  throttle
+--
+-- script pass: pass
+-- script give_back: give_back
+
+--- pass
+-- Lets a call through if none was for as long as its window, or says for how long that lasts.
 --
 -- KEYS  1 throttle · 2 receipt
 -- ARGV  1 nonce · 2 token · 3 window in ms
