@@ -1,9 +1,10 @@
 //! The kinds of locks, as data: how each is stored, what it can be asked for, and how its waiters
 //! are woken.
 //!
-//! A kind is a folder: its row, and the Lua that knows how it is stored. What kinds have in common
-//! is in `shared`. The topology of a lock and its options are not kinds, but a kind's row says
-//! which of them it supports.
+//! A kind is a row, and a file of Lua that knows how it is stored. What kinds have in common is in
+//! `record.lua`, `operations.lua`, `queue.lua`, `commands.lua` and, for several holders at once,
+//! `holders.lua`. The topology of a lock and its options are not kinds, but a kind's row says which
+//! of them it supports.
 
 mod limits;
 mod lua;
@@ -11,6 +12,8 @@ mod multi;
 mod mutex;
 mod once;
 mod paced;
+#[cfg(test)]
+mod parts;
 mod permits;
 mod quorum;
 mod read_write;
@@ -18,7 +21,6 @@ mod reentrant;
 mod reservations;
 mod row;
 mod semaphore;
-mod shared;
 #[cfg(test)]
 mod short;
 mod take_over;
@@ -39,7 +41,7 @@ pub(crate) use once::FORGET;
 pub(crate) use paced::{ARRIVE, GIVE_BACK, LEAVE, PASS, SETTLE};
 
 /// What reads without a lock.
-pub(crate) static READ: Script = Script::of(&[shared::RESP, shared::READ]);
+pub(crate) static READ: Script = lua::script!(commands::READ);
 
 /// The kind of one lock, with its parameters: the owner, or what is wanted of it.
 #[derive(Clone)]

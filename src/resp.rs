@@ -1,5 +1,5 @@
 //! Replies to the user's commands: RESP2 text in which every byte but printable ASCII stands as
-//! `%XX` (see `kind/shared/resp.lua`).
+//! `%XX` (see `kind/commands.lua`).
 
 use crate::command::Reply;
 use crate::outside;

@@ -70,17 +70,34 @@ impl Text {
     }
 }
 
-/// The text of a Lua file, in the form that is sent: `build.rs` writes it.
-macro_rules! part {
-    ($file:literal) => {
-        include_str!(concat!(env!("OUT_DIR"), "/", $file))
+/// The parts of each script, which `build.rs` has put in order.
+pub(super) mod composed {
+    include!(concat!(env!("OUT_DIR"), "/scripts.rs"));
+}
+
+macro_rules! script {
+    ($kind:ident::$script:ident) => {
+        $crate::kind::lua::Script::of($crate::kind::lua::composed::$kind::$script)
     };
 }
 
-pub(super) use part;
+/// Those that every lock has.
+macro_rules! scripts {
+    ($kind:ident) => {
+        $crate::kind::lua::Scripts {
+            acquire: $crate::kind::lua::script!($kind::ACQUIRE),
+            renew: $crate::kind::lua::script!($kind::RENEW),
+            release: $crate::kind::lua::script!($kind::RELEASE),
+            abandon: $crate::kind::lua::script!($kind::ABANDON),
+            inspect: $crate::kind::lua::script!($kind::INSPECT),
+            force_release: $crate::kind::lua::script!($kind::FORCE_RELEASE),
+        }
+    };
+}
 
-/// The scripts of one kind of lock. Each consists of the shared parts that it needs, and its own
-/// text.
+pub(super) use {script, scripts};
+
+/// The scripts of one kind of lock.
 pub(crate) struct Scripts {
     pub(crate) acquire: Script,
     pub(crate) renew: Script,

@@ -4,39 +4,14 @@
 //! A waiter is never handed one of them. It is told to ask, and the name stays free. So no caller
 //! holds some of its names while it waits for the others.
 
-use super::lua::{Script, Scripts, part};
-use super::mutex::{EXTEND, HAND_OVER};
+use super::lua::scripts;
 use super::row::{Refusals, Row, Waking};
-use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, CLOCK, FENCE, HEARING, JOIN, KEYS, LEAVE_QUEUE, LOST, PROLONG,
-    QUEUE, RECEIPT, RECORD, RELEASE, RENEW, RESP, TOLD,
-};
 use crate::name::Name;
 use crate::words::Words;
 
-const LOOK_AT_ALL: &str = part!("multi/look.lua");
-const NAMES: &str = part!("multi/names.lua");
-const VERSIONS: &str = part!("multi/version.lua");
-pub(super) const NOTIFY: &str = part!("multi/notify.lua");
-const NOTIFY_ALL: &str = part!("multi/notify_all.lua");
-pub(super) const REPLY: &str = part!("multi/reply.lua");
-const LEAVE: &str = part!("multi/leave.lua");
-pub(super) const LOST_ALL: &str = part!("multi/lost.lua");
-const EXTEND_ALL: &str = part!("multi/extend.lua");
-const ACQUIRE: &str = part!("multi/acquire.lua");
-const INSPECT: &str = part!("multi/inspect.lua");
-const FORCE_RELEASE: &str = part!("multi/force_release.lua");
-
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
-    scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, HEARING, HAND_OVER, NOTIFY, EXTEND, EXTEND_ALL, ACQUIRE]),
-        renew: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, PROLONG, ACQUIRED, ANOTHER, EXTEND, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LOST_ALL, EXTEND_ALL, RENEW]),
-        release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, RECEIPT, LOST, ACQUIRED, ANOTHER, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LOST_ALL, RELEASE, REPLY]),
-        abandon: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, NOTIFY_ALL, LEAVE, ABANDON, LEAVE_QUEUE, REPLY]),
-        inspect: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, VERSIONS, CLOCK, RESP, QUEUE, TOLD, INSPECT]),
-        force_release: Script::of(&[KEYS, LOOK_AT_ALL, RECORD, NAMES, CLOCK, FENCE, QUEUE, HEARING, HAND_OVER, NOTIFY, FORCE_RELEASE]),
-    },
+    scripts: scripts!(multi),
     signalling: None,
     keys,
     waking: Waking::HandOver,

@@ -3,31 +3,12 @@
 //! A reservation is a permit of a semaphore that a commit takes away for ever. Nobody queues: what
 //! falls back goes to whoever asks next.
 
-use super::lua::{Script, Scripts, part};
+use super::lua::scripts;
 use super::row::{Refusals, Row, Waking};
-use super::semaphore::{EXTEND, IN_THE_WAY, PERMITS, STORAGE};
-use super::shared::{
-    ABANDON, ACQUIRED, ANOTHER, CLEAN, CLOCK, FENCE, FORCE_RELEASE, HOLDERS, KEYS, LIFE, LOOK,
-    LOST, PROLONG, RECEIPT, RECORD, RELEASE, RENEW, REPLY, RESP, TOLD, VERSION,
-};
-
-const UNITS: &str = part!("reservations/keys.lua");
-const OWNERS: &str = part!("reservations/owners.lua");
-const CONFIRM: &str = part!("reservations/confirm.lua");
-const CONFIRMED: &str = part!("reservations/lost.lua");
-const ACQUIRE: &str = part!("reservations/acquire.lua");
-const INSPECT: &str = part!("reservations/inspect.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
-    scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, PERMITS, UNITS, HOLDERS, OWNERS, STORAGE, CLEAN, ACQUIRED, EXTEND, IN_THE_WAY, ACQUIRE]),
-        renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, CONFIRMED, FENCE, PROLONG, PERMITS, HOLDERS, OWNERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
-        release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, CONFIRMED, FENCE, PROLONG, PERMITS, UNITS, HOLDERS, OWNERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, CONFIRM, RELEASE, REPLY]),
-        abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, PERMITS, HOLDERS, OWNERS, STORAGE, CLEAN, ABANDON, REPLY]),
-        inspect: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, FENCE, PROLONG, TOLD, PERMITS, UNITS, HOLDERS, STORAGE, INSPECT]),
-        force_release: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, PERMITS, HOLDERS, OWNERS, STORAGE, CLEAN, FORCE_RELEASE, REPLY]),
-    },
+    scripts: scripts!(reservations),
     signalling: None,
     keys: |name, _, keys| {
         keys.add(&[name.stem(), ":holds"]);

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::parts::Part;
 use super::*;
 use crate::script::RECEIPT_LIFE;
 
@@ -47,18 +48,17 @@ fn scripts() -> impl Iterator<Item = (String, &'static Script)> {
         .chain([("leave".into(), &LEAVE), ("forget".into(), &FORGET)])
 }
 
-/// What the head of a part says, and its code.
-struct Part {
-    file: String,
-    source: String,
+/// A part, and its code.
+struct Code {
+    part: Part,
     code: String,
 }
 
-impl Part {
-    fn header(&self, word: &str) -> BTreeSet<String> {
-        let start = format!("-- {word} ");
-        let said = (self.source.lines()).filter_map(|line| line.strip_prefix(&start));
-        said.flat_map(str::split_whitespace)
+impl Code {
+    fn head(&self, word: &str) -> BTreeSet<String> {
+        self.part
+            .head(word)
+            .into_iter()
             .map(str::to_owned)
             .collect()
     }
@@ -91,18 +91,20 @@ impl Part {
     }
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind")
+}
+
 /// By the text that is sent.
-fn parts() -> BTreeMap<String, Part> {
-    let sources = short::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind"));
-    let names = short::Names::of(&sources);
-    let part = |(path, source): (PathBuf, String)| {
-        let code = (source.lines().map(str::trim_start))
+fn codes() -> BTreeMap<String, Code> {
+    let names = short::Names::of(&short::sources(&folder()));
+    let code = |part: Part| {
+        let code = (part.source.lines().map(str::trim_start))
             .filter(|line| !line.is_empty() && !line.starts_with("--"))
             .fold(String::new(), |text, line| text + line + " ");
-        let (file, sent) = (path.display().to_string(), names.shorten(&source));
-        (sent, Part { file, source, code })
+        (names.shorten(&part.source), Code { part, code })
     };
-    sources.into_iter().map(part).collect()
+    parts::parts(&folder()).into_iter().map(code).collect()
 }
 
 #[test]
@@ -130,8 +132,7 @@ fn names_that_mean_something_to_lua_are_given_to_nothing() {
 
 #[test]
 fn every_row_is_in_the_list() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
-    let files = fs::read_dir(folder).expect("a folder");
+    let files = fs::read_dir(folder()).expect("a folder");
     let sources = files.filter_map(|file| fs::read_to_string(file.expect("an entry").path()).ok());
     let is_row = |line: &&str| line.starts_with("pub(super) static ");
     let rows = sources.map(|source| source.lines().filter(is_row).count());
@@ -140,63 +141,68 @@ fn every_row_is_in_the_list() {
 
 #[test]
 fn every_part_finds_what_it_needs_before_it() {
-    let parts = parts();
+    let codes = codes();
     for (name, script) in scripts() {
         let mut provided = BTreeSet::new();
         for text in script.parts() {
-            let part = &parts[*text];
-            let missing: Vec<_> = part
-                .header("needs")
-                .difference(&provided)
-                .cloned()
-                .collect();
-            assert!(
-                missing.is_empty(),
-                "{} of {name} misses {missing:?}",
-                part.file
-            );
-            provided.append(&mut part.header("provides"));
+            let code = &codes[*text];
+            for word in ["needs", "wraps"] {
+                let needed = code.head(word);
+                let missing: Vec<_> = needed.difference(&provided).collect();
+                let part = &code.part.name;
+                assert!(missing.is_empty(), "{part} of {name} misses {missing:?}");
+            }
+            provided.append(&mut code.head("provides"));
         }
     }
 }
 
 #[test]
 fn every_part_says_what_it_provides_and_needs() {
-    let parts = parts();
-    let provided: BTreeSet<String> = (parts.values())
-        .flat_map(|part| part.header("provides"))
+    let codes = codes();
+    let provided: BTreeSet<String> = codes
+        .values()
+        .flat_map(|code| code.head("provides"))
         .collect();
-    for part in parts.values() {
-        for word in part.header("provides") {
-            assert!(
-                part.declares(&word),
-                "{} does not provide {word}",
-                part.file
-            );
+    for code in codes.values() {
+        let part = &code.part.name;
+        for word in code.head("provides") {
+            assert!(code.declares(&word), "{part} does not provide {word}");
         }
-        let words = part.words();
+        assert!(
+            code.head("wraps").is_subset(&code.head("provides")),
+            "{part}"
+        );
+        let words = code.words();
         let used: BTreeSet<String> = (provided.iter())
-            .filter(|word| words.contains(word.as_str()) && !part.declares(word))
+            .filter(|word| words.contains(word.as_str()) && !code.declares(word))
             .cloned()
             .collect();
-        assert_eq!(part.header("needs"), used, "what {} needs", part.file);
+        assert_eq!(code.head("needs"), used, "what {part} needs");
     }
 }
 
 #[test]
 fn receipts_are_there_for_as_long_as_the_client_counts_on_them() {
     let life = format!("local RECEIPT_MS = {}\n", RECEIPT_LIFE.as_millis());
-    for source in [
-        include_str!("shared/receipt.lua"),
-        include_str!("shared/force_release.lua"),
-        include_str!("once/forget.lua"),
-        include_str!("throttle/pass.lua"),
+    let parts = parts::parts(&folder());
+    let source = |file: &str, name: &str| {
+        let part = parts
+            .iter()
+            .find(|part| part.file == file && part.name == name);
+        &part.expect("a part").source
+    };
+    for (file, name) in [
+        ("operations", "receipt"),
+        ("operations", "force_release"),
+        ("once", "forget"),
+        ("throttle", "pass"),
     ] {
-        assert!(source.contains(&life), "{source}");
+        assert!(source(file, name).contains(&life), "{name}");
     }
     // What a release over several bridges leaves.
     let gone = "redis.call('SET', GONE, held, 'PX', 60000)";
-    let withdraw = include_str!("quorum/withdraw.lua");
+    let withdraw = source("quorum", "withdraw");
     assert!(withdraw.contains(gone) && RECEIPT_LIFE.as_millis() <= 60_000);
 }
 

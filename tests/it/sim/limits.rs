@@ -80,8 +80,8 @@ broken! {
         "remove_waiter(WAITER) LAST ="
         => "LAST =";
     giving_up_and_staying_in_a_queue: NoGhost,
-        "pcall(remove_waiter, waiter_at(ARGV[3], at))"
-        => "pcall(remove_waiter, ARGV[3])";
+        "pcall(leave_queue, waiter_at(ARGV[3], at))"
+        => "pcall(leave_queue, ARGV[3])";
     permits_that_never_end: NextWaiterHolds,
         "grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], want) end"
         => "grant(ARGV[2], FENCE_MS, ARGV[3], ARGV[7], want) end";

@@ -23,6 +23,9 @@ mod lua;
 mod network;
 mod once;
 mod paced;
+#[expect(dead_code, reason = "`build.rs` reads the heads too")]
+#[path = "../../../src/kind/parts.rs"]
+mod parts;
 mod quiet;
 mod quorum;
 mod read_write;

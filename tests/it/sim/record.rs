@@ -1,4 +1,4 @@
-//! The record of a lock, as `src/kind/shared/record.lua` has it.
+//! The record of a lock, as `src/kind/record.lua` has it.
 
 use super::redis::{Db, Value};
 

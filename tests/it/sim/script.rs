@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::parts::parts;
 use crate::short::{Names, sources};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,53 +46,55 @@ pub(crate) enum Script {
     Leave,
 }
 
-macro_rules! source {
-    ($file:literal) => {
-        include_str!(concat!("../../../src/kind/", $file))
-    };
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(&sources(&folder())));
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind")
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind");
-    Names::of(&sources(&folder))
-});
-
-/// What each script has in its text for itself alone, as it is sent: its own Lua file.
+/// What each script has in its text for itself alone, as it is sent.
 static OWN: LazyLock<[(Script, String); 33]> = LazyLock::new(|| {
+    let parts = parts(&folder());
+    let source = |file: &str, name: &str| {
+        let part = parts
+            .iter()
+            .find(|part| part.file == file && part.name == name);
+        &part.unwrap_or_else(|| panic!("no {name} in {file}")).source
+    };
     [
-        (Script::Acquire, source!("mutex/acquire.lua")),
-        (Script::TakeOver, source!("mutex/take_over.lua")),
-        (Script::Reenter, source!("reentrant/acquire.lua")),
-        (Script::Share, source!("semaphore/acquire.lua")),
-        (Script::Reserve, source!("reservations/acquire.lua")),
-        (Script::ReadWrite, source!("read_write/acquire.lua")),
-        (Script::All, source!("multi/acquire.lua")),
-        (Script::Limits, source!("limits/acquire.lua")),
-        (Script::Renew, source!("shared/renew.lua")),
-        (Script::Downgrade, source!("read_write/downgrade.lua")),
-        (Script::Release, source!("shared/release.lua")),
-        (Script::Abandon, source!("shared/abandon.lua")),
-        (Script::Inspect, source!("shared/inspect.lua")),
-        (Script::InspectSeveral, source!("semaphore/inspect.lua")),
-        (Script::InspectUnits, source!("reservations/inspect.lua")),
-        (Script::InspectReaders, source!("read_write/inspect.lua")),
-        (Script::InspectAll, source!("multi/inspect.lua")),
-        (Script::InspectLimits, source!("limits/inspect.lua")),
-        (Script::ForceLimits, source!("limits/force_release.lua")),
-        (Script::ForceAll, source!("multi/force_release.lua")),
-        (Script::ForceRelease, source!("shared/force_release.lua")),
-        (Script::Forget, source!("once/forget.lua")),
-        (Script::Read, source!("shared/read.lua")),
-        (Script::Vote, source!("quorum/acquire.lua")),
-        (Script::VoteAgain, source!("quorum/renew.lua")),
-        (Script::Withdraw, source!("quorum/withdraw.lua")),
-        (Script::Raise, source!("quorum/raise.lua")),
-        (Script::Turn, source!("mutex/turn.lua")),
-        (Script::Pass, source!("throttle/pass.lua")),
-        (Script::GiveBack, source!("throttle/give_back.lua")),
-        (Script::Arrive, source!("debounce/arrive.lua")),
-        (Script::Settle, source!("debounce/settle.lua")),
-        (Script::Leave, source!("debounce/leave.lua")),
+        (Script::Acquire, source("mutex", "acquire")),
+        (Script::TakeOver, source("take_over", "take_over")),
+        (Script::Reenter, source("reentrant", "acquire")),
+        (Script::Share, source("semaphore", "acquire")),
+        (Script::Reserve, source("reservations", "acquire")),
+        (Script::ReadWrite, source("read_write", "acquire")),
+        (Script::All, source("multi", "acquire")),
+        (Script::Limits, source("limits", "acquire")),
+        (Script::Renew, source("operations", "renew")),
+        (Script::Downgrade, source("read_write", "downgrade")),
+        (Script::Release, source("operations", "release")),
+        (Script::Abandon, source("operations", "abandon")),
+        (Script::Inspect, source("operations", "inspect")),
+        (Script::InspectSeveral, source("semaphore", "inspect")),
+        (Script::InspectUnits, source("reservations", "inspect")),
+        (Script::InspectReaders, source("read_write", "inspect")),
+        (Script::InspectAll, source("multi", "inspect")),
+        (Script::InspectLimits, source("limits", "inspect")),
+        (Script::ForceLimits, source("limits", "force_release")),
+        (Script::ForceAll, source("multi", "force_release")),
+        (Script::ForceRelease, source("operations", "force_release")),
+        (Script::Forget, source("once", "forget")),
+        (Script::Read, source("commands", "read")),
+        (Script::Vote, source("quorum", "acquire")),
+        (Script::VoteAgain, source("quorum", "renew")),
+        (Script::Withdraw, source("quorum", "withdraw")),
+        (Script::Raise, source("quorum", "raise")),
+        (Script::Turn, source("mutex", "turn")),
+        (Script::Pass, source("throttle", "pass")),
+        (Script::GiveBack, source("throttle", "give_back")),
+        (Script::Arrive, source("debounce", "arrive")),
+        (Script::Settle, source("debounce", "settle")),
+        (Script::Leave, source("debounce", "leave")),
     ]
     .map(|(script, source)| (script, NAMES.shorten(source)))
 });
