@@ -2,16 +2,6 @@
 //! writes of the first hold?
 
 use super::*;
-use crate::fate::Fate;
-use crate::host::{SimClient, SimLock};
-
-fn redis(is_straight: bool) -> Rc<Redis> {
-    let check = "return ARGV[5] ~= '0' and fence and fence ~= ARGV[5]";
-    Rc::new(match is_straight {
-        true => Redis::default(),
-        false => Redis::with(check, "return false"),
-    })
-}
 
 fn appends(what: &str) -> [Command; 1] {
     [Command::new("APPEND").key("log:a").arg(what)]
@@ -19,24 +9,23 @@ fn appends(what: &str) -> [Command; 1] {
 
 /// The first client has the lock, and its write is late. Another client has the lock meanwhile, and
 /// writes too. In between, the first client's acquire arrives once more. Returns what was written.
-fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool) -> String {
+fn written(redis: Redis, lock: fn(SimClient, u8) -> SimLock, is_last: bool) -> String {
     play_on(redis, move |case| async move {
-        let first = lock(client(&case, &machine()), 1);
+        let lock = |owner| lock(client(&case, &machine()), owner).ttl(s(1));
         // This request arrives at 3 s. Its repeat holds the lock from 0.5 s to 1.5 s.
         case.network.fates.next(Fate::Late(3_000 * MS));
-        let lease = first.try_acquire().await.expect("a lease");
+        let lease = lock(1).try_acquire().await.expect("a lease");
         // The write arrives at 3.5 s, if it is not sent again.
         for _ in 0..3 {
             case.network.fates.next(Fate::Late(2_900 * MS));
         }
-        let outcome = match is_last {
+        is_outcome_unknown(match is_last {
             true => lease.commit(&appends("first ")).await,
             false => lease.exec(&appends("first ")).await,
-        };
-        assert!(outcome.expect_err("no answer").is_outcome_unknown());
+        });
         std::mem::forget(lease);
         sleep(&case, 2_000 - now(&case)).await;
-        let second = lock(client(&case, &machine()), 2);
+        let second = lock(2);
         let lease = second.try_acquire().await.expect("a free lock");
         lease.commit(&appends("second ")).await.expect("held");
         sleep(&case, 4_000).await;
@@ -46,31 +35,29 @@ fn written(redis: &Rc<Redis>, lock: fn(SimClient, u8) -> SimLock, is_last: bool)
     })
 }
 
-fn mutex(client: SimClient, _: u8) -> SimLock {
-    let lock = client.lock("a");
-    lock.ttl(Duration::from_secs(1))
+/// What was written by each kind of lock and of write.
+fn all_written(redis: fn() -> Redis) -> [String; 4] {
+    let mutex = |client: SimClient, _| client.lock("a");
+    let reentrant = |client: SimClient, owner: u8| client.reentrant("a", &owner.to_string());
+    [
+        written(redis(), mutex, true),
+        written(redis(), mutex, false),
+        written(redis(), reentrant, true),
+        written(redis(), reentrant, false),
+    ]
 }
 
-fn reentrant(client: SimClient, owner: u8) -> SimLock {
-    let lock = client.reentrant("a", &owner.to_string());
-    lock.ttl(Duration::from_secs(1))
+/// A hold is recognized by its token alone.
+fn forgetful() -> Redis {
+    Redis::with(
+        "return ARGV[5] ~= '0' and fence and fence ~= ARGV[5]",
+        "return false",
+    )
 }
 
-#[test]
-fn a_write_of_a_hold_that_is_over_does_not_run_in_one_that_a_late_acquire_began() {
-    for lock in [mutex, reentrant] {
-        for is_last in [true, false] {
-            assert_eq!(written(&redis(true), lock, is_last), "second ");
-        }
-    }
-}
-
-/// A sabotage: a hold is recognized by its token alone.
-#[test]
-fn a_hold_that_is_told_by_its_token_alone_is_noticed() {
-    for lock in [mutex, reentrant] {
-        for is_last in [true, false] {
-            assert_eq!(written(&redis(false), lock, is_last), "second first ");
-        }
-    }
+stories! {
+    a_write_of_a_hold_that_is_over_does_not_run_in_one_that_a_late_acquire_began:
+        all_written(Redis::default) => all if all.iter().all(|log| log == "second "),
+    a_hold_that_is_told_by_its_token_alone_is_noticed:
+        all_written(forgetful) => all if all.iter().all(|log| log == "second first "),
 }

@@ -1,7 +1,5 @@
 //! Waiting while a bridge or Redis is away.
 
-use edgelock::Error;
-
 use super::*;
 
 /// Makes something go away until an instant.
@@ -11,11 +9,7 @@ const OUTAGES: [Outage; 3] = [
     |case, until| case.network.restart_bridge(case, until),
     |case, until| case.network.restart_redis(case, until),
     |case, until| {
-        let (case, net) = (case.clone(), case.net.get());
-        case.net.set(Net {
-            lose_request: 1_000,
-            ..net
-        });
+        let (case, net) = (case.clone(), case.net.replace(CUT));
         let world = case.world.clone();
         world.schedule(until - world.now(), move || case.net.set(net));
     },
@@ -26,14 +20,12 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
     for outage in OUTAGES {
         for away in [200, 1_000, 4_000] {
             play(move |case| async move {
-                let lock = client(&case, &machine()).lock("a");
                 outage(&case, away * MS);
-                let lock = lock.wait_timeout(Duration::from_secs(5));
-                let lease = lock.acquire().await.expect("a lease");
+                let lease = lock(&case).wait_timeout(s(5)).acquire().await;
                 // A request that was lost, the pause behind it, and the request that was not lost.
                 let most = away + 500 + 1_000 + 20;
                 assert!((away..=most).contains(&now(&case)), "{}", now(&case));
-                lease.release().await.expect("held");
+                lease.expect("a lease").release().await.expect("held");
             });
         }
     }
@@ -43,12 +35,11 @@ fn a_wait_is_for_a_bridge_that_is_away_too() {
 fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
     for outage in OUTAGES {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
-            let lock = lock.wait_timeout(Duration::from_secs(3));
-            let error = lock.acquire().await.expect_err("away");
+            let lease = lock(&case).wait_timeout(s(3)).acquire().await;
+            let error = lease.expect_err("away");
             assert!(
-                matches!(error, Error::Unavailable { .. } | Error::TimedOut { .. }),
+                matches!(error.code(), "unavailable" | "timed_out"),
                 "{error}"
             );
             // The last request leaves at the very end of the wait.
@@ -61,13 +52,11 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
 fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
     for outage in &OUTAGES[..2] {
         play(move |case| async move {
-            let lock = client(&case, &machine()).lock("a");
             outage(&case, 60_000 * MS);
-            lock.try_acquire().await.expect_err("away");
+            lock(&case).try_acquire().await.expect_err("away");
             // Three round trips, and pauses of up to 50 and 100 ms.
             assert!(now(&case) <= 3 * 20 + 150, "{}", now(&case));
-            let retried = case.events.take();
-            assert_eq!(retried, ["retried", "retried"]);
+            assert_eq!(case.events.take(), ["retried", "retried"]);
         });
     }
 }
@@ -75,9 +64,8 @@ fn without_a_wait_it_is_asked_as_often_as_there_are_attempts() {
 #[test]
 fn requests_to_a_bridge_that_is_away_count_and_end_the_wait() {
     play(|case| async move {
-        let lock = client(&case, &machine()).lock("a");
         case.network.restart_bridge(&case, 60_000 * MS);
-        let lock = lock.wait_timeout(Duration::from_secs(5)).max_requests(6);
+        let lock = lock(&case).wait_timeout(s(5)).max_requests(6);
         let error = lock.acquire().await.expect_err("away");
         assert_eq!(error.code(), "unavailable");
         // One request is kept for leaving the queue.
@@ -91,24 +79,14 @@ fn a_wait_goes_on_over_an_outage() {
     for outage in OUTAGES {
         for push in [true, false] {
             play(move |case| async move {
-                let lock = client(&case, &machine()).lock("a");
-                let lock = lock.ttl(Duration::from_secs(60));
-                let lease = lock.acquire().await.expect("a lease");
-                let machine = machine();
-                let settings = Settings { push, ..SETTINGS };
-                let lock = host::client(&case, &machine, settings).lock("a");
-                let lock = lock.wait_timeout(Duration::from_secs(30));
-                let held = meanwhile(&case, &machine, async move {
-                    drop(lock.acquire().await.expect("a lease"));
-                });
+                let lease = held(&case).await;
+                let lock = lock_with(&case, pushes(push)).wait_timeout(s(30));
+                let had = waits_by(&case, lock);
                 sleep(&case, 1_000).await;
                 outage(&case, case.world.now() + 5_000 * MS);
                 sleep(&case, 6_000).await;
-                lease.release().await.expect("held");
-                let released = now(&case);
-                sleep(&case, 5_000).await;
                 // By then it has subscribed again, or asked before its liveness was over.
-                let delay = in_ms(&held).map(|at| at - released);
+                let delay = follows(&case, lease, &had, 5_000).await;
                 assert!(delay.is_some_and(|delay| delay <= 4_000), "{delay:?}");
             });
         }

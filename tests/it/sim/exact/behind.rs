@@ -1,7 +1,5 @@
 //! Who barges, behind a waiter for several names that cannot have them: nobody starves the others.
 
-use std::cell::RefCell;
-
 use super::*;
 
 /// Who stands before those who want `a`.
@@ -17,7 +15,7 @@ enum Before {
 
 /// A lock of `a` that barges. Some locks are those of several names, of which nobody else wants the
 /// others.
-type Barging = fn(&SimClient, usize) -> host::SimLock;
+type Barging = fn(&SimClient, usize) -> SimLock;
 
 const MIXED: Barging = |client, place| match place {
     0 => client.lock_all(["a", "c"]).fair(false),
@@ -40,57 +38,49 @@ struct Behind {
 /// one was refused until then, and whether the set had nothing 15 s later, though the others went
 /// on.
 fn turns_behind(redis: Redis, before: Before, barging: Barging, hold: u64) -> Behind {
-    let turns = Rc::new(RefCell::new(vec![0; 10]));
-    let refused: Rc<Cell<u64>> = Rc::default();
-    let is_starved: Rc<Cell<bool>> = Rc::default();
-    let (noted, refusals, starved) = (turns.clone(), refused.clone(), is_starved.clone());
-    play_on(&Rc::new(redis), move |case| async move {
-        let holding = machine();
-        let b = client(&case, &holding).lock("b");
-        let b = b.ttl(Duration::from_secs(60)).acquire().await;
-        let waiting = machine();
+    play_on(redis, move |case| async move {
+        let b = client(&case, &machine()).lock("b").ttl(s(60));
+        let b = b.acquire().await.expect("a lease");
         let mut has_both = None;
         if let Before::Set { is_fair, pushes } = before {
-            let settings = Settings {
-                push: pushes,
-                ..SETTINGS
-            };
-            let both = host::client(&case, &waiting, settings).lock_all(["a", "b"]);
-            let both = both.fair(is_fair).wait_timeout(Duration::from_secs(60));
-            has_both = Some(meanwhile(&case, &waiting, async move {
-                let lease = both.max_requests(100_000).acquire().await;
-                lease.expect("a lease").release().await.expect("held");
-            }));
+            let client = host::client(&case, &machine(), super::pushes(pushes));
+            let both = client.lock_all(["a", "b"]).fair(is_fair);
+            let both = both.wait_timeout(s(60)).max_requests(100_000);
+            has_both = Some(waits_by(&case, both));
         }
-        for place in 0..10 {
-            let (machine, on) = (machine(), case.clone());
-            let lock = barging(&client(&case, &machine), place);
-            let lock = lock.wait_timeout(Duration::from_secs(10));
-            let lock = lock.max_requests(100_000);
-            let (turns, refused) = (noted.clone(), refusals.clone());
-            meanwhile(&case, &machine.clone(), async move {
+        let goes_on = |place| {
+            let on = case.clone();
+            let lock = barging(&client(&case, &machine()), place);
+            let lock = lock.wait_timeout(s(10)).max_requests(100_000);
+            meanwhile(&case, &machine(), async move {
+                let (mut turns, mut refused) = (0, 0);
                 while now(&on) < 40_000 {
-                    let Ok(lease) = lock.acquire().await else {
-                        refused.set(refused.get() + u64::from(now(&on) < 20_000));
+                    let acquired = lock.acquire().await;
+                    let counts = u64::from(now(&on) < 20_000);
+                    let Ok(lease) = acquired else {
+                        refused += counts;
                         continue;
                     };
-                    turns.borrow_mut()[place] += u64::from(now(&on) < 20_000);
-                    (on.world.sleep(&machine, Duration::from_millis(hold))).await;
+                    turns += counts;
+                    sleep(&on, hold).await;
                     lease.release().await.expect("held");
                 }
-            });
-        }
+                (turns, refused)
+            })
+        };
+        let others: Vec<_> = (0..10).map(goes_on).collect();
         sleep(&case, 20_000).await;
-        b.expect("a lease").release().await.expect("held");
+        b.release().await.expect("held");
         sleep(&case, 15_000).await;
-        starved.set(has_both.is_some_and(|had| had.get().is_none()));
+        let is_set_starved = has_both.is_some_and(|had| had.at().is_none());
         sleep(&case, 15_000).await;
-    });
-    Behind {
-        turns: turns.take(),
-        refused: refused.get(),
-        is_set_starved: is_starved.get(),
-    }
+        let (turns, refused): (_, Vec<u64>) = others.iter().map(Beside::told).unzip();
+        Behind {
+            turns,
+            refused: refused.iter().sum(),
+            is_set_starved,
+        }
+    })
 }
 
 /// Whether each keeps half of the turns that it has alone, and is never refused.
@@ -118,20 +108,18 @@ const FAIR: Before = Before::Set {
     pushes: true,
 };
 
-/// A sabotage: it always insists.
-#[test]
-fn a_waiter_for_several_names_that_starves_the_others_is_noticed() {
-    let insisting = || Redis::with("return 8 * waited >= 7 * round and", "return");
-    for barging in [MIXED, WRITERS] {
-        assert!(!keep_half(insisting, FAIR, barging, 10));
-    }
+const INSISTS: &str = "return 8 * waited >= 7 * round and";
+
+fn insisting() -> Redis {
+    Redis::with(INSISTS, "return")
 }
 
-/// A sabotage: it never insists.
-#[test]
-fn a_waiter_for_several_names_that_the_others_starve_is_noticed() {
-    let part = "return 8 * waited >= 7 * round and";
-    let redis = Redis::with(part, "return false and");
-    let behind = turns_behind(redis, FAIR, MIXED, 100);
-    assert!(behind.is_set_starved, "{behind:?}");
+stories! {
+    /// A sabotage: it always insists.
+    a_waiter_for_several_names_that_starves_the_others_is_noticed:
+        [MIXED, WRITERS].map(|barging| keep_half(insisting, FAIR, barging, 10)) => [false, false],
+    /// A sabotage: it never insists.
+    a_waiter_for_several_names_that_the_others_starve_is_noticed:
+        turns_behind(Redis::with(INSISTS, "return false and"), FAIR, MIXED, 100)
+        => Behind { is_set_starved: true, .. },
 }

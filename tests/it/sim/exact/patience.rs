@@ -1,28 +1,17 @@
 //! How long a bridge is left alone that asks for it, and what callers are told.
 
-use edgelock::Error;
-
 use super::*;
-use crate::bridge;
-use crate::check::log_of;
-use crate::fate::Fate;
-use crate::host::SimLock;
 
-const DAY: Duration = Duration::from_secs(86_400);
+const DAY: Duration = s(86_400);
 
 /// With a time-out of 2 s, the default.
 const USUAL: Settings = Settings {
-    timeout: Duration::from_secs(2),
+    timeout: s(2),
     ..SETTINGS
 };
 
 fn lock(case: &Rc<Case>) -> SimLock {
-    let lock = host::client(case, &machine(), USUAL).lock("a");
-    lock.ttl(Duration::from_secs(60))
-}
-
-fn append() -> [Command; 1] {
-    [Command::new("APPEND").key("log:a").arg(";")]
+    lock_with(case, USUAL).ttl(s(60))
 }
 
 /// The bridge refuses the next `count` requests, and asks to be left alone for so many seconds.
@@ -85,7 +74,7 @@ fn a_try_is_not_held_up_for_7_s() {
     play(|case| async move {
         shed(&case, 2, "7");
         let error = lock(&case).try_acquire().await.expect_err("shed");
-        assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        assert_eq!(error.retry_after(), Some(s(7)));
         assert_eq!((now(&case), case.network.fates.left()), (20, 1));
     });
 }
@@ -100,10 +89,10 @@ fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
             attempts: 10,
             ..USUAL
         };
-        let lock = host::client(&case, &machine(), persistent).lock("a");
+        let lock = lock_with(&case, persistent);
         shed(&case, 9, "1");
         let error = lock.inspect().await.expect_err("shed");
-        assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+        assert_eq!(error.retry_after(), Some(s(1)));
         assert_eq!((now(&case), case.network.fates.left()), (4_120, 6));
     });
 }
@@ -111,13 +100,13 @@ fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
 #[test]
 fn a_waiter_leaves_the_bridge_alone_for_as_long_as_it_would_wait_anyway() {
     play(|case| async move {
-        let wait = |seconds| lock(&case).wait_timeout(Duration::from_secs(seconds));
+        let wait = |seconds| lock(&case).wait_timeout(s(seconds));
         shed(&case, 1, "7");
         drop(wait(30).acquire().await.expect("a lease"));
         assert_eq!(now(&case), 7_040);
         shed(&case, 1, "7");
         let error = wait(5).acquire().await.expect_err("shed");
-        assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        assert_eq!(error.retry_after(), Some(s(7)));
     });
 }
 
@@ -145,7 +134,7 @@ fn when_to_come_back_is_said_of_an_unknown_outcome_too() {
         shed(&case, 1, "60");
         let error = lock.force_release().await.expect_err("lost, and shed");
         assert!(error.is_outcome_unknown(), "{error}");
-        assert_eq!(error.retry_after(), Some(Duration::from_secs(60)));
+        assert_eq!(error.retry_after(), Some(s(60)));
     });
 }
 

@@ -1,20 +1,15 @@
 //! Two handlers write with one token, although only one at a time may have it. What is told of a
 //! write whose receipt the other handler's write replaced?
 
-use edgelock::Error;
-
 use super::*;
-use crate::check::log_of;
-use crate::fate::Fate;
 
 /// What a handler is told of a write that was executed, and is repeated after another handler wrote
 /// with the same token.
-fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
+fn told(redis: Redis, is_last: bool) -> Result<usize, Error> {
     play_on(redis, move |case| async move {
-        let lock = client(&case, &machine()).lock("a");
+        let lock = lock(&case);
         let lease = lock.acquire().await.expect("a lease");
         let other = lock.resume(lease.token().clone()).expect("randomness");
-        let append = [Command::new("APPEND").key("log:a").arg(";")];
         case.network.fates.next(Fate::Lost);
         let ours = case.clone();
         let writes = meanwhile(&case, &machine(), async move {
@@ -25,28 +20,22 @@ fn told(redis: &Rc<Redis>, is_last: bool) -> Result<usize, Error> {
             other.into_token();
         });
         let outcome = match is_last {
-            true => lease.commit(&append).await,
-            false => lease.exec(&append).await,
+            true => lease.commit(&append()).await,
+            false => lease.exec(&append()).await,
         };
-        assert!(writes.get().is_some());
+        assert!(writes.at().is_some());
         assert_eq!(log_of("a", &case.redis.db()).len(), 1);
         outcome.map(|replies| replies.len())
     })
 }
 
-#[test]
-fn a_write_that_is_repeated_behind_another_handlers_is_not_told_lost() {
-    let error = told(&Rc::default(), false).expect_err("nobody knows the reply");
-    assert!(error.is_outcome_unknown(), "{error}");
-    // A write that finds no hold replaces no receipt.
-    assert_eq!(told(&Rc::default(), true), Ok(1));
-}
-
-/// A sabotage: the receipt says "lost" of a write that was executed.
-#[test]
-fn a_receipt_that_calls_what_ran_lost_is_noticed() {
-    let said = "tonumber(last) > NUMBER and 0 or -1";
-    let redis = Rc::new(Redis::with(said, "0"));
-    let told = told(&redis, false);
-    assert!(matches!(told, Err(Error::Lost { .. })), "{told:?}");
+stories! {
+    // Nobody knows the reply. A write that finds no hold replaces no receipt.
+    a_write_that_is_repeated_behind_another_handlers_is_not_told_lost:
+        [false, true].map(|is_last| told(Redis::default(), is_last))
+        => [Err(error), Ok(1)] if error.is_outcome_unknown(),
+    /// A sabotage: the receipt says "lost" of a write that was executed.
+    a_receipt_that_calls_what_ran_lost_is_noticed:
+        told(Redis::with("tonumber(last) > NUMBER and 0 or -1", "0"), false)
+        => Err(Error::Lost { .. }),
 }
