@@ -129,7 +129,7 @@ impl<S: Section> Shared<S> {
                 return;
             }
             // A timer for each caller is dear, too.
-            pause *= 4;
+            pause = pause.saturating_mul(2);
         }
     }
 

@@ -51,6 +51,9 @@ export interface Bound {
   readonly waiting: number;
 }
 
+/** Enough that one is left if some hung up: their hosts may let them do nothing more. */
+const WATCHERS = 8;
+
 export class Gather<Item, Answer> {
   #waiting: Entry<Item, Answer>[] = [];
   #turn: Turn<Item, Answer> | undefined;
@@ -296,6 +299,21 @@ export class Gather<Item, Answer> {
       if (proof !== undefined || entry === driver) tell(entry, { error: this.#gone(proof !== undefined) });
     }
     this.#waiting[0]?.call();
+  }
+
+  /**
+   * Whether this caller looks often whether the driver is alive. A timer of a host costs far more
+   * than a look, so of a crowd only the first ones do, of the turn and of those that wait.
+   */
+  watches(entry: Entry<Item, Answer>): boolean {
+    const isFirst = (entries: readonly Entry<Item, Answer>[]) => entries.slice(0, WATCHERS).includes(entry);
+    return isFirst(this.#waiting) || isFirst(this.#turn?.entries ?? []);
+  }
+
+  /** Those that wait and watch now, since the turn took others. */
+  newWatchers(): readonly Entry<Item, Answer>[] {
+    const taken = this.#turn?.entries.length ?? 0;
+    return this.#waiting.slice(Math.max(WATCHERS - taken, 0), WATCHERS);
   }
 
   /**

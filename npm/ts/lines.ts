@@ -30,7 +30,6 @@ export class Lines<Item, Answer> {
   readonly #late: Answer | undefined;
   /** How many wait for the answers to their items. */
   #callers = 0;
-  #arrived = 0;
 
   /**
    * `work` drives a turn to its end. An item whose time is over is answered by `late`, whatever
@@ -70,9 +69,6 @@ export class Lines<Item, Answer> {
     this.#callers++;
     const deafen = onAbort(signals, entry.call);
     const { look } = pace(home);
-    // A timer of a host costs far more than a look, so of a crowd only some look often.
-    const watches = this.#arrived++ % Math.ceil(line.waiting / WATCHERS) === 0;
-    const often = watches ? look : Math.min(look * 8, LONGEST_TIMER);
     try {
       // How long there was no sign of life. The first look does not count: a host that stood still
       // ends a driver's timers no sooner than ours.
@@ -85,14 +81,19 @@ export class Lines<Item, Answer> {
         const turn = hasWaited && left === 0 ? undefined : line.drive(entry, this.#bound);
         if (turn) {
           turn.showsWithin = look;
+          for (const watcher of line.newWatchers()) watcher.call();
           this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition: () => this.#acquisition(name) });
         }
-        if (left === 0 && this.#late !== undefined) return this.#late;
+        if (left === 0 && this.#late !== undefined) {
+          // The last nap may be a little shorter than a look.
+          if (quiet >= 0) line.passOver(signs, Infinity);
+          return this.#late;
+        }
         const ahead = line.ahead(entry);
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         if (line.signs !== signs) [signs, quiet] = [line.signs, -1];
         // A caller in a turn may have to wait again.
-        const nap = left === 0 ? look : Math.min(often, left);
+        const nap = left === 0 ? look : Math.min(quiet >= 0 || line.watches(entry) ? look : look * SELDOM, left);
         const woken = deferred();
         wake = woken.resolve;
         // A host cancels a request as hung if it waits only for another request.
@@ -166,8 +167,8 @@ export class Lines<Item, Answer> {
   }
 }
 
-/** How many callers of a name look often. Of those that hung up, some may never look. */
-const WATCHERS = 64;
+/** So much less often looks who does not watch. */
+const SELDOM = 4;
 
 /** A host that is alive looks at once, in milliseconds. */
 const COMES_WITHIN = 10;
@@ -187,8 +188,9 @@ async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
 
 /**
  * How often a driver shows that it is alive, and how often the others look. Three looks without a
- * sign report it as gone, so a vanished driver costs them less than the time-out of its requests. A
- * driver whose requests may take longer than theirs has longer to show itself.
+ * sign report it as gone, so a vanished driver costs them less than the time-out of its requests,
+ * and twice as much more if all that watch have vanished with it. A driver whose requests may take
+ * longer than theirs has longer to show itself.
  */
 function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
   const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);

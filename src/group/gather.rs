@@ -63,6 +63,9 @@ impl Bound {
     }
 }
 
+/// Enough that one is left if some hung up: their hosts may let them do nothing more.
+const WATCHERS: usize = 8;
+
 /// A turn to drive.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Drive<P> {
@@ -219,6 +222,23 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let was_first = (self.waiting.keys().next()).is_some_and(|first| *first == ticket);
         self.waiting.remove(&ticket)?;
         self.first().filter(|_| was_first && self.turn.is_none())
+    }
+
+    /// Whether this caller looks often whether the driver is alive. A timer of a host costs far
+    /// more than a look, so of a crowd only the first ones do, of the turn and of those that wait.
+    pub(super) fn watches(&self, ticket: u64) -> bool {
+        let in_turn = self.turn.iter().flat_map(|turn| &turn.entries);
+        let mut first = (in_turn.take(WATCHERS).map(|entry| &entry.ticket))
+            .chain(self.waiting.keys().take(WATCHERS));
+        first.any(|first| *first == ticket)
+    }
+
+    /// Those that wait and watch now, since the turn took others.
+    pub(super) fn new_watchers(&self) -> Vec<C> {
+        let taken = self.turn.as_ref().map_or(0, |turn| turn.entries.len());
+        let watchers = self.waiting.values().take(WATCHERS);
+        let new = watchers.skip(WATCHERS.saturating_sub(taken));
+        new.map(|entry| entry.caller.clone()).collect()
     }
 
     /// The callers that wait for a turn, from one place of the queue to another; `None` if a turn

@@ -87,8 +87,6 @@ impl<I, A> Lines<I, A> {
         Some(output)
     }
 
-    /// Returns a ticket, and how many wait.
-    ///
     /// # Errors
     /// So many wait already, and no more may. An item that finds nobody does not wait.
     pub(super) fn arrive(
@@ -98,7 +96,7 @@ impl<I, A> Lines<I, A> {
         bytes: usize,
         slot: &Arc<Slot<A>>,
         bound: Bound,
-    ) -> Result<(u64, usize), usize> {
+    ) -> Result<u64, usize> {
         let mut state = locked(&self.0);
         let State {
             by_name,
@@ -114,8 +112,7 @@ impl<I, A> Lines<I, A> {
         *callers += 1;
         let line = by_name.entry(name.to_owned());
         let line = line.or_insert_with(|| Line::behind(*numbers));
-        let ticket = line.callers.arrive(item, bytes, slot.clone());
-        Ok((ticket, line.callers.waiting()))
+        Ok(line.callers.arrive(item, bytes, slot.clone()))
     }
 
     /// One who [arrived](Lines::arrive) waits no more.

@@ -74,6 +74,11 @@ pub(super) struct Look<I, A> {
     took: Option<Duration>,
 }
 
+/// A look that takes longer is not waited for.
+fn longest<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Duration {
+    Pace::of(lock).look.saturating_mul(2)
+}
+
 impl<I, A> Looks<I, A> {
     pub(super) const fn new() -> Self {
         Self {
@@ -98,7 +103,7 @@ impl<I, A> Looks<I, A> {
         begin: impl Fn(Look<I, A>, Lock<T, R>) -> Task,
     ) -> Result<Option<A>, Error> {
         let runtime = lock.runtime();
-        let longest = Pace::of(lock).look;
+        let longest = longest(lock);
         let place = Place::new(self, lock, item, bytes, bound)?;
         let mut is_late = false;
         loop {
@@ -220,7 +225,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
     /// The first caller sends for all. So does any other that has waited too long.
     fn step(&self, is_late: bool, bound: Bound) -> Step<I, A> {
         let now = self.lock.runtime().now();
-        let until = now + Pace::of(self.lock).look;
+        let until = now + longest(self.lock);
         let step = self.looks.with(self.lock.key(), |gathering| {
             gathering.under_way.retain(|until| now < *until);
             let place = self.of(&gathering.waiting)?;

@@ -7,8 +7,9 @@ use crate::runtime::Runtime;
 use crate::transport::Transport;
 
 /// How often a driver shows that it is alive, and how often the others look. Three looks without a
-/// sign report it as gone, so a vanished driver costs them less than the time-out of its requests.
-/// A driver whose requests may take longer than theirs has longer to show itself.
+/// sign report it as gone, so a vanished driver costs them less than the time-out of its requests,
+/// and twice as much more if all that watch have vanished with it. A driver whose requests may take
+/// longer than theirs has longer to show itself.
 pub(super) struct Pace {
     pub(super) beat: Duration,
     pub(super) look: Duration,

@@ -32,11 +32,6 @@ impl<I, A> Lines<I, A> {
         let name = lock.line();
         let ticket = Ticket::new(self, &name, item, bytes, bound);
         let ticket = ticket.map_err(|waiting| held(lock, waiting))?;
-        let look = if ticket.watches {
-            pace.look
-        } else {
-            pace.look.saturating_mul(8)
-        };
         // How long there was no sign of life. The first look does not count: a host that stood
         // still ends a driver's timers no sooner than ours.
         let (mut signs, mut quiet) = (0, None);
@@ -54,6 +49,7 @@ impl<I, A> Lines<I, A> {
                 // gives the lock back.
                 drop(orphan.map(|token| lock.resume(token)));
                 runtime.spawn(begin(driver, lock.clone().for_others().wait_timeout(left)));
+                ticket.call_watchers();
             }
             if left.is_zero()
                 && let Some(ahead) = ticket.ahead()
@@ -64,6 +60,10 @@ impl<I, A> Lines<I, A> {
             if now != signs {
                 (signs, quiet) = (now, None);
             }
+            let look = match quiet.is_some() || ticket.watches() {
+                true => pace.look,
+                false => pace.look.saturating_mul(SELDOM),
+            };
             // A caller in a turn may have to wait again.
             let nap = match left {
                 Duration::ZERO => pace.look,
@@ -97,14 +97,11 @@ struct Ticket<'a, I, A> {
     lines: &'a Arc<Lines<I, A>>,
     name: &'a str,
     number: u64,
-    /// Whether it looks often. A timer of a host costs far more than a look, so of a crowd only
-    /// some do.
-    watches: bool,
     slot: Arc<Slot<A>>,
 }
 
-/// How many callers of a name look often. Of those that hung up, some may never look.
-const WATCHERS: usize = 64;
+/// So much less often looks who does not [watch](Ticket::watches).
+const SELDOM: u32 = 4;
 
 impl<'a, I, A> Ticket<'a, I, A> {
     /// # Errors
@@ -117,18 +114,30 @@ impl<'a, I, A> Ticket<'a, I, A> {
         bound: Bound,
     ) -> Result<Self, usize> {
         let slot = Arc::new(Slot::new());
-        let (number, waiting) = lines.arrive(name, item, bytes, &slot, bound)?;
+        let number = lines.arrive(name, item, bytes, &slot, bound)?;
         Ok(Self {
             lines,
             name,
             number,
-            watches: number % (waiting / WATCHERS + 1) as u64 == 0,
             slot,
         })
     }
 
     fn ahead(&self) -> Option<usize> {
         (self.lines.with(self.name, |line| line.ahead(self.number))).flatten()
+    }
+
+    /// As [`Gather::watches`](super::gather::Gather::watches).
+    fn watches(&self) -> bool {
+        let watches = (self.lines).with(self.name, |line| line.watches(self.number));
+        watches.unwrap_or_default()
+    }
+
+    /// Calls those who are to watch now, to set their timers.
+    fn call_watchers(&self) {
+        let watchers = self.lines.with(self.name, |line| line.new_watchers());
+        let watchers = watchers.unwrap_or_default();
+        watchers.iter().for_each(|slot| slot.call());
     }
 
     /// A turn to drive, and the lease to give back first.

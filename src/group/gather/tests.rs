@@ -47,6 +47,31 @@ fn the_end_of_a_turn_calls_the_first_that_waits() {
 }
 
 #[test]
+fn the_first_of_a_turn_and_of_those_that_wait_watch_its_driver() {
+    let bound = Bound { items: 10, ..BOUND };
+    let mut gather = Letters::behind(0);
+    let tickets: Vec<u64> = ('a'..='z')
+        .map(|letter| gather.arrive(Arc::new(letter), 1, letter))
+        .collect();
+    let watching = |gather: &Letters| -> String {
+        let watching = |ticket: &&u64| gather.watches(**ticket);
+        let places = tickets.iter().filter(watching).map(|ticket| *ticket as u8);
+        places.map(|place| char::from(b'a' - 1 + place)).collect()
+    };
+    assert_eq!(watching(&gather), "abcdefgh");
+    assert!(gather.drive(tickets[0], bound).is_some());
+    assert_eq!(watching(&gather), "abcdefghklmnopqr");
+    assert_eq!(gather.new_watchers(), ('k'..='r').collect::<Vec<_>>());
+    let mut small = Letters::behind(0);
+    let first = ('a'..='z')
+        .map(|letter| small.arrive(Arc::new(letter), 60, letter))
+        .min();
+    assert!(small.drive(first.unwrap(), bound).is_some());
+    // The turn took one.
+    assert_eq!(small.new_watchers(), ['i']);
+}
+
+#[test]
 fn a_turn_takes_no_more_items_and_bytes_than_its_bound_and_at_least_one() {
     let mut gather = Letters::behind(0);
     let a = gather.arrive(Arc::new('a'), 101, 'a');
