@@ -10,7 +10,8 @@ use crate::kind::{FORGET, Kind, Script};
 use crate::name::Name;
 use crate::token::{Session, Token};
 
-/// How long a receipt lives at least, as `operations.lua` has it. Redis knows no later repeat as one.
+/// How long a receipt lives at least, as `operations.lua` has it. Redis knows no later repeat as
+/// one.
 pub(crate) const RECEIPT_LIFE: Duration = Duration::from_secs(30);
 
 /// What an operation is about: a lock, and the token that asks for it or has it.
