@@ -1,11 +1,13 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
+mod access;
 mod answer;
 mod endpoint;
 mod events;
 mod json;
 mod listening;
 mod objects;
+mod push;
 mod upstash;
 mod webdis;
 
@@ -16,6 +18,7 @@ use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::redact;
 use crate::transport::{Request, Response};
+use access::Access;
 use endpoint::PlainHttp;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
@@ -23,6 +26,7 @@ pub(crate) use json::array;
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub use json::quote_into;
 pub(crate) use listening::Listening;
+pub(crate) use push::Push;
 
 /// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;
@@ -269,22 +273,4 @@ impl fmt::Debug for Bridge {
             .field("url", &self.url)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Clone)]
-struct Access {
-    headers: Headers,
-    listening_headers: Headers,
-    /// The texts that no message may quote.
-    secrets: Vec<String>,
-}
-
-type Headers = [(&'static str, String); 2];
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// From now on no message is missed.
-    Listening,
-    /// Somebody published this.
-    Message(String),
 }

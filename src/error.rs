@@ -1,11 +1,13 @@
 //! What can go wrong, divided by what the caller can do about it.
 
 mod advice;
+mod bad_response;
 mod example;
 mod facts;
 pub(crate) mod fault;
 mod made;
 mod reason;
+mod reservation;
 mod shown;
 
 use std::time::Duration;
@@ -15,6 +17,7 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
 use shown::{holder, in_time, left, ms, of, under, yet};
 
+pub use {bad_response::BadResponse, reservation::ReservationError};
 pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
 
 /// The failure of an operation.
@@ -294,94 +297,4 @@ pub enum Error {
         #[doc(hidden)]
         can_repeat: bool,
     },
-}
-
-/// What is wrong with a response. Except for a redirect, the script may have run.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadResponse {
-    /// The address answers with a redirect. The client does not follow it, since that would send
-    /// the credential elsewhere.
-    #[error("the bridge redirects (status {status}); use the address that it redirects to")]
-    Redirected {
-        /// HTTP status; 0 if the host hides it.
-        status: u16,
-    },
-
-    /// The response is not JSON: a proxy's error page, or a wrong address.
-    #[error("status {status} with a body that is not JSON; is the address that of a bridge?")]
-    NotJson {
-        /// HTTP status.
-        status: u16,
-    },
-
-    /// The response broke off.
-    #[error("the answer broke off")]
-    Truncated,
-
-    /// The response is larger than 1 MiB, or than the bridge lets through.
-    #[error("the answer is larger than 1 MiB, or than the bridge lets through")]
-    TooLarge,
-
-    /// JSON, but not the reply of the script that was sent: it has another shape, or another
-    /// request's nonce.
-    #[error("an unexpected reply: {0}")]
-    UnexpectedReply(&'static str),
-}
-
-impl BadResponse {
-    /// As [`Error::code`].
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Redirected { .. } => "redirected",
-            Self::NotJson { .. } => "not_json",
-            Self::Truncated => "truncated",
-            Self::TooLarge => "too_large",
-            Self::UnexpectedReply(_) => "unexpected_reply",
-        }
-    }
-}
-
-/// An error about no lock, for tests of code that handles errors.
-impl From<BadResponse> for Error {
-    fn from(kind: BadResponse) -> Self {
-        Self::bad(kind)
-    }
-}
-
-/// Why a unit is not reserved, or not confirmed. Nothing of the call was executed.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReservationError {
-    /// So many units are confirmed that too few can become free.
-    #[error("too few units are left")]
-    SoldOut,
-
-    /// The [owner](crate::Lock::owner) would have more units reserved than it may.
-    #[error("this owner would have more units than it may")]
-    OwnerLimit,
-
-    /// This reservation was confirmed before, by a commit of the same token.
-    #[error("it was confirmed before")]
-    Confirmed,
-}
-
-impl ReservationError {
-    /// As [`Error::code`](super::Error::code).
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::SoldOut => "sold_out",
-            Self::OwnerLimit => "owner_limit",
-            Self::Confirmed => "confirmed",
-        }
-    }
-
-    pub(crate) fn of_code(code: &str) -> Option<Self> {
-        Some(match code {
-            "sold_out" => Self::SoldOut,
-            "owner_limit" => Self::OwnerLimit,
-            "confirmed" => Self::Confirmed,
-            _ => return None,
-        })
-    }
 }
