@@ -163,9 +163,8 @@ impl<'k, 'p> Order<'k, 'p> {
     /// At which place its file decides, if the kind has it.
     fn level(&self, part: &Part) -> Option<usize> {
         let own = self.files.iter().position(|file| *file == part.file);
-        own.or_else(|| {
-            (!self.kinds.made_of.contains_key(part.file.as_str())).then_some(self.files.len())
-        })
+        let is_shared = !self.kinds.made_of.contains_key(part.file.as_str());
+        own.or_else(|| is_shared.then_some(self.files.len()))
     }
 
     fn sees(&self, part: &Part) -> bool {

@@ -11,10 +11,8 @@ mod lua;
 mod multi;
 mod mutex;
 mod once;
-mod paced;
 #[cfg(test)]
 mod parts;
-mod permits;
 mod quorum;
 mod read_write;
 mod reentrant;
@@ -23,7 +21,6 @@ mod row;
 mod semaphore;
 #[cfg(test)]
 mod short;
-mod take_over;
 
 use std::ptr;
 use std::time::Duration;
@@ -36,12 +33,13 @@ use crate::ttl;
 use crate::words::Words;
 use row::{Row, Waking};
 
+use lua::script;
+
 pub(crate) use lua::{Script, Scripts};
 pub(crate) use once::FORGET;
-pub(crate) use paced::{ARRIVE, GIVE_BACK, LEAVE, PASS, SETTLE};
 
 /// What reads without a lock.
-pub(crate) static READ: Script = lua::script!(commands::READ);
+pub(crate) static READ: Script = script!(commands::READ);
 
 /// The kind of one lock, with its parameters: the owner, or what is wanted of it.
 #[derive(Clone)]
@@ -298,6 +296,84 @@ fn escaped(channel: &str) -> String {
     }
     out
 }
+
+impl Kind {
+    /// Has it take so many of its permits at once.
+    pub(crate) fn set_weight(&mut self, weight: u32) -> Result<(), Fault> {
+        let Some((permits, _, most)) = self.permits() else {
+            return Err(Fault::invalid(
+                "only semaphores and reservations have a weight",
+            ));
+        };
+        self.want(permits, weight, most);
+        if (1..=permits).contains(&weight) {
+            return Ok(());
+        }
+        Err(Fault::invalid(format!(
+            "a weight is 1 to the number of permits, {permits}, not {weight}"
+        )))
+    }
+
+    /// Has whoever has its label have so many of its units at most.
+    pub(crate) fn set_most(&mut self, most: u32) -> Result<(), Fault> {
+        match self.permits() {
+            Some((units, weight, _)) if ptr::eq(self.row, &reservations::ROW) && most > 0 => {
+                self.want(units, weight, Some(most));
+                Ok(())
+            }
+            _ => Err(Fault::invalid(
+                "only reservations have an owner, who may have 1 unit or more",
+            )),
+        }
+    }
+
+    /// How many permits there are, how many of them are wanted, and how many one owner may have.
+    fn permits(&self) -> Option<(u32, u32, Option<u32>)> {
+        let mut words = self.wants.split('/').map(|word| word.parse().ok());
+        let permits = words.next()??;
+        Some((
+            permits,
+            words.next().flatten().unwrap_or(1),
+            words.next().flatten(),
+        ))
+    }
+
+    fn want(&mut self, permits: u32, weight: u32, most: Option<u32>) {
+        self.wants = match (weight, most) {
+            (1, None) => permits.to_string(),
+            (_, None) => format!("{permits}/{weight}"),
+            (_, Some(most)) => format!("{permits}/{weight}/{most}"),
+        };
+    }
+}
+
+impl Kind {
+    /// Lets it take the lock from its holder.
+    pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
+        let is_plain = ptr::eq(self.row, &mutex::ROW) && self.signal_list.is_none();
+        refuse((!is_plain).then_some(
+            "only a plain lock behind one bridge, without a signal list, is taken over",
+        ))?;
+        self.row = &mutex::TAKING_OVER;
+        Ok(())
+    }
+
+    pub(crate) fn takes_over(&self) -> bool {
+        ptr::eq(self.row, &mutex::TAKING_OVER)
+    }
+}
+
+/// Passes, or says for how long nobody may.
+pub(crate) static PASS: Script = script!(throttle::PASS);
+/// Gives back a pass that its caller was not told of.
+pub(crate) static GIVE_BACK: Script = script!(throttle::GIVE_BACK);
+
+/// Overtakes the calls before it, and says how long to wait.
+pub(crate) static ARRIVE: Script = script!(debounce::ARRIVE);
+/// Goes through, or was overtaken.
+pub(crate) static SETTLE: Script = script!(debounce::SETTLE);
+/// Gives up a call that may arrive yet.
+pub(crate) static LEAVE: Script = script!(debounce::LEAVE);
 
 #[cfg(test)]
 mod tests;

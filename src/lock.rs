@@ -1,7 +1,6 @@
 //! A name that can be locked.
 
 mod acquire;
-mod guess;
 mod options;
 
 use std::fmt;
@@ -15,10 +14,10 @@ use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::lease::Lease;
 use crate::name::Name;
-use crate::operation::{Ask, Claim, Hold, Terms, TimeLimit};
+use crate::operation::{Ask, Claim, Hold, RunGuess, RunOrLock, Terms, TimeLimit};
 use crate::read::read;
 use crate::runtime::{Runtime, Task};
-use crate::script::{Call, Inspection};
+use crate::script::{Call, Guess, Inspection};
 use crate::settings::Settings;
 use crate::token::{Session, Token};
 use crate::transport::Transport;
@@ -267,5 +266,45 @@ impl<T, R> fmt::Debug for Lock<T, R> {
             .field("name", &self.settings.name.shown())
             .field("ttl", &self.settings.lasts())
             .finish_non_exhaustive()
+    }
+}
+
+/// A wait for the lock, which may come behind it, has so many requests.
+const KEPT: u32 = 5;
+
+/// And it has so many itself: one that is lost is asked for again.
+const OWN: u32 = 2;
+
+impl<T: Transport, R: Runtime> Lock<T, R> {
+    /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
+    pub(crate) fn has_turns(&self) -> bool {
+        let Settings { kind, replicas, .. } = &*self.settings;
+        kind.turn().is_some() && replicas.is_none() && self.max_requests >= OWN + KEPT
+    }
+
+    /// The same lock, with so many requests less.
+    pub(crate) fn without(&self, requests: u32) -> Self {
+        Self {
+            max_requests: self.max_requests.saturating_sub(requests).max(1),
+            ..self.clone()
+        }
+    }
+
+    /// Asks once with each claim.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the lock up in the background. Whether the writes ran is unknown.
+    pub(crate) async fn guess(&self, claim: Claim, guess: &Guess<'_>) -> Result<RunOrLock, Fault> {
+        match self.guessing(claim, guess) {
+            Some(guess) => drive(&self.host, guess).await,
+            None => Ok(RunOrLock::Held(0)),
+        }
+    }
+
+    /// `None` for a kind that has no such turns.
+    pub(crate) fn guessing(&self, claim: Claim, guess: &Guess<'_>) -> Option<RunGuess> {
+        let call = Call::turn(claim.subject(), claim.ttl(), guess)?;
+        let limit = self.max_requests.saturating_sub(KEPT);
+        Some(RunGuess::new(claim, call, guess, limit))
     }
 }

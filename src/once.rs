@@ -1,17 +1,16 @@
 //! Work that is executed once for a key, and whose result is kept for later calls.
 
 mod cached;
-mod forget;
-mod outcome;
 mod run;
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::command::Command;
+use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
-use crate::operation::Acquire;
+use crate::operation::{Acquire, Ask};
 use crate::runtime::Runtime;
 use crate::script;
 use crate::settings::Settings;
@@ -19,7 +18,6 @@ use crate::transport::Transport;
 use crate::ttl;
 
 pub use cached::Cached;
-pub use outcome::OnceOutcome;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FINGERPRINT: usize = 128;
@@ -222,5 +220,60 @@ impl<T, R> fmt::Debug for Once<T, R> {
             .field("lock", &self.lock)
             .field("keep", &self.keep)
             .finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport, R: Runtime> Once<T, R> {
+    /// Forgets what is kept, so that the next call does the work again. Returns whether a result
+    /// was kept, of whichever [fingerprint](Once::fingerprint). Sends one request.
+    ///
+    /// While the work is being done nothing is forgotten, since its result would be kept behind
+    /// that: the error is [`Error::Held`], and says when to come back.
+    ///
+    /// # Errors
+    /// [`Error::Held`]; those of the bridge. If the outcome is
+    /// [unknown](Error::is_outcome_unknown), the result may be forgotten or not, and a later call
+    /// returns `false` if it was.
+    ///
+    /// # Cancel safety
+    /// Dropping the future aborts the request. The result may be forgotten or not.
+    pub async fn forget(&self) -> Result<bool, Error> {
+        let forgotten = drive(self.lock.host(), self.forgetting()?).await;
+        Ok(forgotten.outcome?.done()?)
+    }
+
+    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
+        self.lock.forgetting()
+    }
+}
+
+/// What came of work that is executed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnceOutcome<V> {
+    /// This call did the work, and its result is kept.
+    Executed(V),
+    /// Another call did the work.
+    Replayed(V),
+    /// Of `Once::run_anyway`: this call did the work, and its result is not kept, or not known to
+    /// be. A repeat may do it again.
+    NotKept(V),
+}
+
+impl<V> OnceOutcome<V> {
+    /// The result, of this execution or of an earlier one.
+    pub fn into_value(self) -> V {
+        match self {
+            Self::Executed(value) | Self::Replayed(value) | Self::NotKept(value) => value,
+        }
+    }
+
+    /// Whether another call did the work.
+    pub const fn is_replayed(&self) -> bool {
+        matches!(self, Self::Replayed(_))
+    }
+
+    /// Whether a repeat gets this result.
+    pub const fn is_kept(&self) -> bool {
+        !matches!(self, Self::NotKept(_))
     }
 }

@@ -3,12 +3,10 @@
 
 mod answer;
 mod call;
-mod guess;
 mod inspection;
 mod kept;
 mod keys;
 mod lock;
-mod nothing;
 mod paced;
 mod reads;
 mod refusal;
@@ -17,14 +15,12 @@ mod waiter;
 
 pub(crate) use answer::{Answer, Contended, Renewed};
 pub(crate) use call::{Call, Verb};
-pub(crate) use guess::Guess;
 #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
 pub(crate) use kept::without_mark;
 pub(crate) use kept::{copy_of, keeping, mark};
-pub(crate) use lock::{RECEIPT_LIFE, Renewal, Subject, Write};
-pub(crate) use nothing::of_nothing;
+pub(crate) use lock::{Guess, RECEIPT_LIFE, Renewal, Subject, Write};
 pub(crate) use paced::LONGEST_DEBOUNCE;
-pub(crate) use reads::{Reads, check_reads, check_writes};
+pub(crate) use reads::{Reads, check_reads, check_writes, of_nothing};
 pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
 pub(crate) use reply::{YES, shape, verdict};
 pub(crate) use waiter::{Handover, Waiter, handed_over, may_be_free};

@@ -26,7 +26,7 @@ pub(super) static ROW: Row = Row {
     },
 };
 
-/// Those of each other name, and what marks their end, as `look.lua` has them.
+/// Those of each other name, and what marks their end, as `look` has them.
 fn keys(name: &Name, id: &str, keys: &mut Words) {
     for other in name.others() {
         keys.add(&[other.key()]);

@@ -25,8 +25,8 @@ impl Part {
     }
 }
 
-/// The parts of all files in `folder`. A line `--- name` begins one. What is before the first is the
-/// file's head, without a name.
+/// The parts of all files in `folder`. A line `--- name` begins one. What is before the first is
+/// the file's head, without a name.
 pub(crate) fn parts(folder: &Path) -> Vec<Part> {
     let mut found = Vec::new();
     for (path, text) in short::sources(folder) {

@@ -1,11 +1,10 @@
 //! A hold on a lock, as far as its own process knows of it: what the operations of one lease share.
 
 mod checks;
-mod known;
 mod phase;
-mod terms;
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::iter;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
+use crate::holds::{Holding, Holds};
 use crate::locked::locked;
 use crate::runtime::{Instant, Surroundings};
 use crate::script::{Call, Renewed, Write};
@@ -22,7 +22,6 @@ use phase::State;
 
 pub(crate) use phase::Why;
 pub(super) use phase::{Aim, Standing, Writing};
-pub(crate) use terms::Terms;
 
 /// No write follows the release of a hold.
 pub(super) const LAST: u64 = (1 << 53) - 1;
@@ -285,5 +284,77 @@ pub(crate) struct Keeping<'a>(&'a Hold);
 impl Drop for Keeping<'_> {
     fn drop(&mut self) {
         self.0.quit_keeping();
+    }
+}
+
+impl Hold {
+    fn make_known(&self) {
+        for name in iter::once(&self.claim.lock.name).chain(self.claim.lock.name.others()) {
+            self.holds().enter(name.key(), &self.holding());
+        }
+    }
+
+    fn holding(&self) -> Arc<dyn Holding> {
+        self.state.clone()
+    }
+
+    fn holds(&self) -> &Holds {
+        self.claim.lock.topology.holds()
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.holds().leave(&self.holding());
+    }
+}
+
+impl Holding for Mutex<State> {
+    fn is_held(&self, now: Instant) -> bool {
+        !locked(self).remaining(now).is_zero()
+    }
+}
+
+/// A resumed lease learns them from its first renewal, unless it was given a ttl.
+pub(crate) struct Terms {
+    /// 0 while it is not known.
+    fence: AtomicU64,
+    /// In whole milliseconds; 0 while it is not known.
+    ttl_ms: AtomicU64,
+}
+
+impl Terms {
+    pub(crate) const fn new(fence: u64, ttl: Option<Duration>) -> Self {
+        let ttl_ms = match ttl {
+            Some(ttl) => ttl.as_millis() as u64,
+            None => 0,
+        };
+        Self {
+            fence: AtomicU64::new(fence),
+            ttl_ms: AtomicU64::new(ttl_ms),
+        }
+    }
+
+    fn fence(&self) -> u64 {
+        self.fence.load(Relaxed)
+    }
+
+    fn ttl(&self) -> Option<Duration> {
+        let ms = self.ttl_ms.load(Relaxed);
+        (ms > 0).then(|| Duration::from_millis(ms))
+    }
+
+    /// What is known does not change during a hold. A renewal that `asked` for a ttl says nothing
+    /// of the lease's own.
+    fn learn(&self, renewed: &Renewed, asked: bool) {
+        let ms = if asked {
+            0
+        } else {
+            renewed.ttl.as_millis() as u64
+        };
+        for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
+            // It fails if the value is known already.
+            let _ = known.compare_exchange(0, news, Relaxed, Relaxed);
+        }
     }
 }

@@ -10,7 +10,8 @@ use crate::kind::{FORGET, Kind, Script};
 use crate::name::Name;
 use crate::token::{Session, Token};
 
-/// How long a receipt lives at least, as `receipt.lua` has it. Redis knows no later repeat as one.
+/// How long a receipt lives at least, as `operations.lua` has it. Redis knows no later repeat as
+/// one.
 pub(crate) const RECEIPT_LIFE: Duration = Duration::from_secs(30);
 
 /// What an operation is about: a lock, and the token that asks for it or has it.
@@ -183,7 +184,7 @@ impl Call {
         call
     }
 
-    /// With the keys of a lock in the order of `keys.lua`, and those of its kind. `id` says whose
+    /// With the keys of a lock in the order of `record.lua`, and those of its kind. `id` says whose
     /// receipt and whose entry it is.
     fn of(script: &'static Script, verb: Verb, name: &Name, kind: &Kind, id: &str) -> Self {
         let (mut call, stem) = (Self::new(script, verb), name.stem());
@@ -221,5 +222,41 @@ impl Call {
             Some(uptime) => self.millis(uptime),
             None => self.arg(kind.wants()),
         }
+    }
+}
+
+/// Commands that were decided by what reads are expected to find.
+pub(crate) struct Guess<'a> {
+    pub(crate) reads: &'a [Command],
+    /// What the reads are expected to find, as their replies travel.
+    pub(crate) found: &'a str,
+    pub(crate) writes: &'a [Command],
+    /// Until when the writes may run, by Redis's clock.
+    pub(crate) until_us: u64,
+    /// Whether it takes the lock if the reads find something else.
+    pub(crate) takes: bool,
+}
+
+impl Call {
+    /// Runs commands as if under the lock, or tells what the reads found, and may take the lock for
+    /// `ttl`. `None` for other kinds than the mutex.
+    #[inline(never)]
+    pub(crate) fn turn(subject: Subject<'_>, ttl: Duration, guess: &Guess<'_>) -> Option<Self> {
+        /// The place of the first read in the script's arguments.
+        const FIRST: usize = 10;
+        let words = guess.reads.iter().map(|read| 1 + read.args().len());
+        let behind = FIRST + words.sum::<usize>();
+        let mut call = Self::about(subject.kind.turn()?, Verb::Turn, subject);
+        call.millis(ttl)
+            .arg(guess.found)
+            .number(behind as u64)
+            .number(guess.until_us)
+            .arg(subject.label)
+            .arg(if guess.takes { "takes" } else { "" })
+            .millis(subject.fence_life);
+        let mut call = call.commands(&[guess.reads, guess.writes].concat());
+        call.leaves_receipt = true;
+        call.adds_up = !guess.writes.is_empty();
+        Some(call.telling_each(true))
     }
 }
