@@ -7,7 +7,17 @@
 use edgelock::{Command, Decision, GroupCommit, Lease, Reply, Section};
 use redis::ConnectionLike;
 
-use crate::support::{Http, Stack, TestClient, Tokio, client_of, eventually, ms, run};
+use crate::support::{Http, Stack, TestClient, Tokio, alone, client_of, eventually, ms};
+
+alone! {
+    each_call_of_a_lock_costs_so_many_commands,
+    a_poll_that_changes_nothing_costs_so_many_commands,
+    each_call_of_another_kind_costs_so_many_commands,
+    each_call_of_two_limits_costs_so_many_commands,
+    a_confirmation_costs_so_many_commands,
+    each_call_that_holds_nothing_costs_so_many_commands,
+    a_turn_that_nobody_competes_with_costs_six_commands_beyond_its_own,
+}
 
 type Held = Lease<Http, Tokio>;
 
@@ -107,168 +117,149 @@ async fn turns(bill: &mut Bill, client: &TestClient) {
     }
 }
 
-#[test]
-fn each_call_of_a_lock_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let client = bill.stack.client();
-        turns(&mut bill, &client).await;
-        let lock = client.lock("a");
-        let (lease, _) = lock.acquire_and_read(&get()).await.unwrap();
-        bill.costs("acquire and read", 6);
-        lease.commit(&set()).await.unwrap();
-        bill.costs("commit of one write", 5);
-        let lease = lock.acquire().await.unwrap();
-        bill.skip();
-        lease.renew().await.unwrap();
-        bill.costs("renew", 5);
-        lease.exec(&set()).await.unwrap();
-        bill.costs("exec of one write", 7);
-        lease.renew().await.unwrap();
-        bill.costs("renew behind an exec", 6);
-        assert!(lock.try_acquire().await.is_err());
-        bill.costs("try of a held lock", 3);
-        let newer = lock.clone().take_over().acquire().await.unwrap();
-        bill.costs("take over a held lock", 7);
-        assert!(lease.release().await.is_err());
-        bill.skip();
-        end(newer).await;
-        bill.costs("release behind a take-over", 4);
-        end(lock.take_over().acquire().await.unwrap()).await;
-        bill.costs("acquire to take over, and release", 6 + 4);
-        bill.must_be_right();
-    });
+async fn each_call_of_a_lock_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let client = bill.stack.client();
+    turns(&mut bill, &client).await;
+    let lock = client.lock("a");
+    let (lease, _) = lock.acquire_and_read(&get()).await.unwrap();
+    bill.costs("acquire and read", 6);
+    lease.commit(&set()).await.unwrap();
+    bill.costs("commit of one write", 5);
+    let lease = lock.acquire().await.unwrap();
+    bill.skip();
+    lease.renew().await.unwrap();
+    bill.costs("renew", 5);
+    lease.exec(&set()).await.unwrap();
+    bill.costs("exec of one write", 7);
+    lease.renew().await.unwrap();
+    bill.costs("renew behind an exec", 6);
+    assert!(lock.try_acquire().await.is_err());
+    bill.costs("try of a held lock", 3);
+    let newer = lock.clone().take_over().acquire().await.unwrap();
+    bill.costs("take over a held lock", 7);
+    assert!(lease.release().await.is_err());
+    bill.skip();
+    end(newer).await;
+    bill.costs("release behind a take-over", 4);
+    end(lock.take_over().acquire().await.unwrap()).await;
+    bill.costs("acquire to take over, and release", 6 + 4);
+    bill.must_be_right();
 }
 
-#[test]
-fn a_poll_that_changes_nothing_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let lease = bill.stack.lock("a").acquire().await.unwrap();
-        let polling = client_of(bill.stack.route().push(false)).lock("a");
-        let waiter = tokio::task::spawn_local(async move { polling.acquire().await });
-        eventually(|| bill.stack.waiters_for("a") == 1).await;
-        bill.skip();
-        let mut seen = Vec::new();
-        let is_eval = |name: &&String| *name == "EVAL";
-        eventually(|| {
-            seen.extend(bill.meter.read(&mut bill.stack));
-            seen.iter().filter(is_eval).count() > 2
-        })
-        .await;
-        waiter.abort();
-        let polls = seen.join(" ");
-        for poll in polls.split("EVAL").skip(1) {
-            assert_eq!(poll.split_whitespace().count() + 1, 5, "{polls}");
-        }
-        end(lease).await;
-    });
+async fn a_poll_that_changes_nothing_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let lease = bill.stack.lock("a").acquire().await.unwrap();
+    let polling = client_of(bill.stack.route().push(false)).lock("a");
+    let waiter = tokio::task::spawn_local(async move { polling.acquire().await });
+    eventually(|| bill.stack.waiters_for("a") == 1).await;
+    bill.skip();
+    let mut seen = Vec::new();
+    let is_eval = |name: &&String| *name == "EVAL";
+    eventually(|| {
+        seen.extend(bill.meter.read(&mut bill.stack));
+        seen.iter().filter(is_eval).count() > 2
+    })
+    .await;
+    waiter.abort();
+    let polls = seen.join(" ");
+    for poll in polls.split("EVAL").skip(1) {
+        assert_eq!(poll.split_whitespace().count() + 1, 5, "{polls}");
+    }
+    end(lease).await;
 }
 
-#[test]
-fn each_call_of_another_kind_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let client = bill.stack.client();
-        let kinds = [
-            ("reentrant", client.reentrant("e", "me"), 7, 8),
-            ("semaphore of 3", client.semaphore("s", 3), 7, 6),
-            (
-                "three of five permits",
-                client.semaphore("h", 5).weight(3),
-                7,
-                7,
-            ),
-            ("a unit", client.reservations("u", 3), 9, 6),
-            (
-                "an owner's",
-                client.reservations("o", 3).owner("ann", 2),
-                12,
-                10,
-            ),
-            ("reader", client.read_write("w").read(), 8, 7),
-            ("writer", client.read_write("w").write(), 5, 4),
-            ("two names", client.lock_all(["x", "y"]), 8, 4),
-        ];
-        for (kind, lock, enter, leave) in kinds {
-            for time in ["first", "next"] {
-                let lease = lock.acquire().await.unwrap();
-                bill.costs(&format!("acquire of {kind}, {time}"), enter);
-                end(lease).await;
-                bill.costs(&format!("release of {kind}, {time}"), leave);
-            }
-        }
-        bill.must_be_right();
-    });
-}
-
-#[test]
-fn each_call_of_two_limits_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let lock = bill.stack.client().limits([("a", 1), ("b", 3)]);
-        for (time, enter) in [("first", 13), ("next", 11)] {
-            let lease = lock.acquire().await.unwrap();
-            bill.costs(&format!("acquire of two limits, {time}"), enter);
-            lease.renew().await.unwrap();
-            bill.costs(&format!("renewal of two limits, {time}"), 11);
-            end(lease).await;
-            bill.costs(&format!("release of two limits, {time}"), 8);
-        }
-        bill.must_be_right();
-    });
-}
-
-#[test]
-fn a_confirmation_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let lock = bill.stack.client().reservations("a", 3);
+async fn each_call_of_another_kind_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let client = bill.stack.client();
+    let kinds = [
+        ("reentrant", client.reentrant("e", "me"), 7, 8),
+        ("semaphore of 3", client.semaphore("s", 3), 7, 6),
+        (
+            "three of five permits",
+            client.semaphore("h", 5).weight(3),
+            7,
+            7,
+        ),
+        ("a unit", client.reservations("u", 3), 9, 6),
+        (
+            "an owner's",
+            client.reservations("o", 3).owner("ann", 2),
+            12,
+            10,
+        ),
+        ("reader", client.read_write("w").read(), 8, 7),
+        ("writer", client.read_write("w").write(), 5, 4),
+        ("two names", client.lock_all(["x", "y"]), 8, 4),
+    ];
+    for (kind, lock, enter, leave) in kinds {
         for time in ["first", "next"] {
             let lease = lock.acquire().await.unwrap();
-            bill.skip();
-            lease.commit(&set()).await.unwrap();
-            bill.costs(&format!("confirmation, {time}"), 10);
+            bill.costs(&format!("acquire of {kind}, {time}"), enter);
+            end(lease).await;
+            bill.costs(&format!("release of {kind}, {time}"), leave);
         }
-        bill.must_be_right();
-    });
+    }
+    bill.must_be_right();
 }
 
-#[test]
-fn each_call_that_holds_nothing_costs_so_many_commands() {
-    run(async {
-        let mut bill = Bill::new();
-        let client = bill.stack.client();
-        let once = client.once("a");
-        for (time, commands) in [("first", 12), ("repeat", 3)] {
-            let outcome = once.run(async |_| Ok::<_, edgelock::Error>(1)).await;
-            outcome.unwrap();
-            bill.costs(&format!("once, {time}"), commands);
+async fn each_call_of_two_limits_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let lock = bill.stack.client().limits([("a", 1), ("b", 3)]);
+    for (time, enter) in [("first", 13), ("next", 11)] {
+        let lease = lock.acquire().await.unwrap();
+        bill.costs(&format!("acquire of two limits, {time}"), enter);
+        lease.renew().await.unwrap();
+        bill.costs(&format!("renewal of two limits, {time}"), 11);
+        end(lease).await;
+        bill.costs(&format!("release of two limits, {time}"), 8);
+    }
+    bill.must_be_right();
+}
+
+async fn a_confirmation_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let lock = bill.stack.client().reservations("a", 3);
+    for time in ["first", "next"] {
+        let lease = lock.acquire().await.unwrap();
+        bill.skip();
+        lease.commit(&set()).await.unwrap();
+        bill.costs(&format!("confirmation, {time}"), 10);
+    }
+    bill.must_be_right();
+}
+
+async fn each_call_that_holds_nothing_costs_so_many_commands() {
+    let mut bill = Bill::new();
+    let client = bill.stack.client();
+    let once = client.once("a");
+    for (time, commands) in [("first", 12), ("repeat", 3)] {
+        let outcome = once.run(async |_| Ok::<_, edgelock::Error>(1)).await;
+        outcome.unwrap();
+        bill.costs(&format!("once, {time}"), commands);
+    }
+    let copy = client.cached("c", ms(60_000), ms(60_000));
+    for (time, life, commands) in [("none", 0, 13), ("fresh", 90_000, 4), ("stale", 50_000, 14)] {
+        if life > 0 {
+            let _: bool = bill.stack.redis(&format!("PEXPIRE {{c}}:result {life}"));
         }
-        let copy = client.cached("c", ms(60_000), ms(60_000));
-        for (time, life, commands) in [("none", 0, 13), ("fresh", 90_000, 4), ("stale", 50_000, 14)]
-        {
-            if life > 0 {
-                let _: bool = bill.stack.redis(&format!("PEXPIRE {{c}}:result {life}"));
-            }
-            copy.get(async || Ok::<_, edgelock::Error>(1))
-                .await
-                .unwrap();
-            bill.costs(&format!("a copy, {time}"), commands);
-        }
-        let throttle = client.throttle("a", ms(60_000));
-        for (what, commands) in [("passes", 4), ("refuses", 3)] {
-            throttle.try_pass().await.unwrap();
-            bill.costs(&format!("a throttle that {what}"), commands);
-        }
-        let debounce = client.debounce("a", ms(20));
-        debounce
-            .run(async || Ok::<_, edgelock::Error>(()))
+        copy.get(async || Ok::<_, edgelock::Error>(1))
             .await
             .unwrap();
-        bill.costs("debounce", 9);
-        bill.must_be_right();
-    });
+        bill.costs(&format!("a copy, {time}"), commands);
+    }
+    let throttle = client.throttle("a", ms(60_000));
+    for (what, commands) in [("passes", 4), ("refuses", 3)] {
+        throttle.try_pass().await.unwrap();
+        bill.costs(&format!("a throttle that {what}"), commands);
+    }
+    let debounce = client.debounce("a", ms(20));
+    debounce
+        .run(async || Ok::<_, edgelock::Error>(()))
+        .await
+        .unwrap();
+    bill.costs("debounce", 9);
+    bill.must_be_right();
 }
 
 /// Counts in `{a}:n`. Its turns use no fence.
@@ -290,19 +281,16 @@ impl Section for Count {
     }
 }
 
-#[test]
-fn a_turn_that_nobody_competes_with_costs_six_commands_beyond_its_own() {
-    run(async {
-        let mut bill = Bill::new();
-        let lock = bill.stack.client().lock("a");
-        let count = GroupCommit::new(Count);
+async fn a_turn_that_nobody_competes_with_costs_six_commands_beyond_its_own() {
+    let mut bill = Bill::new();
+    let lock = bill.stack.client().lock("a");
+    let count = GroupCommit::new(Count);
+    count.submit(&lock, ()).await.unwrap();
+    bill.skip();
+    for _ in 0..2 {
         count.submit(&lock, ()).await.unwrap();
-        bill.skip();
-        for _ in 0..2 {
-            count.submit(&lock, ()).await.unwrap();
-            // It reads, writes, and reads again for the next turn.
-            bill.costs("a turn", 6 + 3);
-        }
-        bill.must_be_right();
-    });
+        // It reads, writes, and reads again for the next turn.
+        bill.costs("a turn", 6 + 3);
+    }
+    bill.must_be_right();
 }

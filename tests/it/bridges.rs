@@ -11,8 +11,15 @@ use tokio::net::TcpStream;
 
 use crate::support::faulty::{Proxy, forward, saying_nothing, serve};
 use crate::support::watched::watch;
-use crate::support::{Spawn, Stack, client_of, eventually, ms, over, run};
+use crate::support::{Stack, alone, client_of, eventually, ms, over, run};
 use crate::waiting::{LONG, acquire, meanwhile};
+
+alone! {
+    a_bridge_without_subscriptions_is_asked_from_time_to_time,
+    a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for,
+    what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs,
+    a_stream_that_webdis_leaves_open_in_silence_costs_only_time,
+}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -54,190 +61,165 @@ impl Stack {
     }
 }
 
-fn key_locking_is_refused_in_the_words_of_redis(spawn: Spawn) {
-    run(async {
+async fn key_locking_is_refused_in_the_words_of_redis(stack: Stack) {
+    let client = client_of(stack.route().key_locking(true));
+    let error = client.lock("a").try_acquire().await.unwrap_err();
+    // One of the bridges reports every error of Redis as a failure of its own.
+    assert!(["refused", "unavailable"].contains(&error.code()));
+    assert!(error.to_string().contains("allow-key-locking"), "{error}");
+}
+
+async fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(mut stack: Stack) {
+    stack.pause();
+    let client = stack.client().max_attempts(2).request_timeout(ms(200));
+    let error = client.lock("a").try_acquire().await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("timed_out", true)
+    );
+    // All requests arrive, late.
+    stack.unpause();
+    eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    lease.release().await.unwrap();
+}
+
+async fn a_request_whose_connection_redis_drops_is_sent_again(mut stack: Stack) {
+    // Enough attempts for the bridge to connect anew.
+    let lock = stack.client().max_attempts(10).lock("a");
+    stack.pause();
+    let asking = meanwhile(async move { lock.try_acquire().await });
+    stack.has_paused(1).await;
+    let _: u64 = stack.redis("CLIENT KILL TYPE normal");
+    stack.unpause();
+    let lease = asking.await.unwrap().unwrap();
+    assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+    lease.release().await.unwrap();
+}
+
+async fn without_redis_nothing_is_known(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    // Redis hangs up and gives no answer.
+    let _ = redis::cmd("SHUTDOWN")
+        .arg("NOSAVE")
+        .query::<()>(&mut *stack.redis.0);
+    for error in [
+        lock.try_acquire().await.unwrap_err(),
+        lease.renew().await.unwrap_err(),
+    ] {
+        assert!(["unavailable", "timed_out"].contains(&error.code()));
+        assert!(error.is_outcome_unknown());
+    }
+}
+
+async fn a_bridge_without_subscriptions_is_asked_from_time_to_time() {
+    let forbids = || Stack::webdis_that_allows(&["EVAL"]);
+    for spawn in [forbids, Stack::humanwhocodes] {
         let stack = spawn();
-        let client = client_of(stack.route().key_locking(true));
-        let error = client.lock("a").try_acquire().await.unwrap_err();
-        // One of the bridges reports every error of Redis as a failure of its own.
-        assert!(["refused", "unavailable"].contains(&error.code()));
-        assert!(error.to_string().contains("allow-key-locking"), "{error}");
-    });
-}
-
-fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        stack.pause();
-        let client = stack.client().max_attempts(2).request_timeout(ms(200));
-        let error = client.lock("a").try_acquire().await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("timed_out", true)
-        );
-        // All requests arrive, late.
-        stack.unpause();
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-    });
-}
-
-fn a_request_whose_connection_redis_drops_is_sent_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // Enough attempts for the bridge to connect anew.
-        let lock = stack.client().max_attempts(10).lock("a");
-        stack.pause();
-        let asking = meanwhile(async move { lock.try_acquire().await });
-        stack.has_paused(1).await;
-        let _: u64 = stack.redis("CLIENT KILL TYPE normal");
-        stack.unpause();
-        let lease = asking.await.unwrap().unwrap();
-        assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-        lease.release().await.unwrap();
-    });
-}
-
-fn without_redis_nothing_is_known(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let lease = lock.try_acquire().await.unwrap();
-        // Redis hangs up and gives no answer.
-        let _ = redis::cmd("SHUTDOWN")
-            .arg("NOSAVE")
-            .query::<()>(&mut *stack.redis.0);
-        for error in [
-            lock.try_acquire().await.unwrap_err(),
-            lease.renew().await.unwrap_err(),
-        ] {
-            assert!(["unavailable", "timed_out"].contains(&error.code()));
-            assert!(error.is_outcome_unknown());
-        }
-    });
-}
-
-#[test]
-fn a_bridge_without_subscriptions_is_asked_from_time_to_time() {
-    run(async {
-        let forbids = || Stack::webdis_that_allows(&["EVAL"]);
-        for spawn in [forbids, Stack::humanwhocodes] {
-            let stack = spawn();
-            let holder = stack.lock("a").acquire().await.unwrap();
-            let (client, seen) = watch(stack.route().push(true));
-            let waiter = acquire(&client);
-            eventually(|| seen.sent() >= 4).await;
-            holder.release().await.unwrap();
-            waiter.await.unwrap().unwrap().release().await.unwrap();
-        }
-    });
+        let holder = stack.lock("a").acquire().await.unwrap();
+        let (client, seen) = watch(stack.route().push(true));
+        let waiter = acquire(&client);
+        eventually(|| seen.sent() >= 4).await;
+        holder.release().await.unwrap();
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    }
 }
 
 /// Such a bridge may have a single connection to Redis, which a subscription would take from
 /// everybody.
-#[test]
-fn a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for() {
-    run(async {
-        let mut stack = Stack::upstash();
-        let (bridge, paths) = (stack.url(), Rc::new(RefCell::new(Vec::new())));
-        let seen = paths.clone();
-        // This bridge has subscriptions, but does not announce them.
-        let silent = serve(move |asked| {
-            let (bridge, seen) = (bridge.clone(), seen.clone());
-            async move {
-                seen.borrow_mut().push(asked.path().to_owned());
-                Some(saying_nothing(&forward(&bridge, &asked).await))
-            }
-        })
-        .await;
-        let route = stack.route_by(&silent);
-        for (route, subscribes) in [(route.clone(), false), (route.push(true), true)] {
-            paths.borrow_mut().clear();
-            let holder = stack.lock("a").acquire().await.unwrap();
-            let (client, seen) = watch(route);
-            let waiter = acquire(&client);
-            eventually(|| seen.sent() >= 4).await;
-            holder.release().await.unwrap();
-            waiter.await.unwrap().unwrap().release().await.unwrap();
-            let is_subscription = |path: &String| path.starts_with("/subscribe/");
-            let subscribed = paths.borrow().iter().any(is_subscription);
-            assert_eq!(subscribed, subscribes, "{:?}", paths.borrow());
-            assert_eq!(stack.waiters(), 0);
+async fn a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for() {
+    let mut stack = Stack::upstash();
+    let (bridge, paths) = (stack.url(), Rc::new(RefCell::new(Vec::new())));
+    let seen = paths.clone();
+    // This bridge has subscriptions, but does not announce them.
+    let silent = serve(move |asked| {
+        let (bridge, seen) = (bridge.clone(), seen.clone());
+        async move {
+            seen.borrow_mut().push(asked.path().to_owned());
+            Some(saying_nothing(&forward(&bridge, &asked).await))
         }
-    });
-}
-
-fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
-        let lock = cached.lock("a");
-        for flush in [false, false, true] {
-            if flush {
-                let _: () = stack.redis("SCRIPT FLUSH");
-            }
-            lock.try_acquire().await.unwrap().release().await.unwrap();
-        }
-        let verbs: Vec<String> = proxy
-            .seen()
-            .into_iter()
-            .map(|words| words[0].clone())
-            .collect();
-        let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
-        assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
-    });
-}
-
-#[test]
-fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
-    run(async {
-        let mut stack = Stack::webdis_that_allows(&["EVAL"]);
-        let guessed = Bridge::webdis(&stack.url(), "edgelock", "guessed").unwrap();
-        for route in [stack.route().script_cache(true), guessed] {
-            let lock = client_of(route).lock("a");
-            let error = lock.try_acquire().await.unwrap_err();
-            assert_eq!(
-                (error.code(), error.is_outcome_unknown()),
-                ("unauthorized", false)
-            );
-            assert!(error.to_string().contains("its acl"), "{error}");
-        }
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-    });
-}
-
-#[test]
-fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
-    run(async {
-        let mut redis = RedisServer::start(&["--unixsocket", "redis.sock"]);
-        let socket = redis.folder().join("redis.sock");
-        let webdis = Webdis::start(&socket, &["EVAL", "SUBSCRIBE"]).unwrap();
-        let route = Bridge::webdis(&webdis.url(), webdis.user(), webdis.password()).unwrap();
+    })
+    .await;
+    let route = stack.route_by(&silent);
+    for (route, subscribes) in [(route.clone(), false), (route.push(true), true)] {
+        paths.borrow_mut().clear();
+        let holder = stack.lock("a").acquire().await.unwrap();
         let (client, seen) = watch(route);
-        let _: () = redis.ask("SET a theirs");
-        // Waits long enough for Redis to come back, and asks often.
-        let lock = client.max_attempts(10).lock("a").wait_timeout(LONG);
-        let lock = lock.ttl(ms(1_000));
-        let waiter = meanwhile(async move { lock.acquire().await });
-        eventually(|| seen.waits_quietly(3)).await;
-        // Redis stands still and goes on. What was asked meanwhile is lost, or executed late.
-        redis.freeze();
-        eventually(|| seen.sent() > 3).await;
-        redis.wake();
-        assert_eq!(redis.ask::<String>("GET a"), "theirs");
-        // Redis dies, and comes back without the lock, the queue and the subscription.
-        redis.kill();
-        let again = RedisServer::start(&["--unixsocket", socket.to_str().unwrap()]);
-        let lease = waiter.await.unwrap().unwrap();
-        assert_eq!(again.ask::<String>("GET a"), lease.token().expose());
-        assert!(again.ask::<Vec<String>>("PUBSUB CHANNELS *").is_empty());
-        lease.release().await.unwrap();
-    });
+        let waiter = acquire(&client);
+        eventually(|| seen.sent() >= 4).await;
+        holder.release().await.unwrap();
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+        let is_subscription = |path: &String| path.starts_with("/subscribe/");
+        let subscribed = paths.borrow().iter().any(is_subscription);
+        assert_eq!(subscribed, subscribes, "{:?}", paths.borrow());
+        assert_eq!(stack.waiters(), 0);
+    }
+}
+
+async fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_them(
+    mut stack: Stack,
+) {
+    let proxy = Proxy::before(&stack, []).await;
+    let cached = client_of(stack.route_by(&proxy.url).script_cache(true));
+    let lock = cached.lock("a");
+    for flush in [false, false, true] {
+        if flush {
+            let _: () = stack.redis("SCRIPT FLUSH");
+        }
+        lock.try_acquire().await.unwrap().release().await.unwrap();
+    }
+    let verbs: Vec<String> = proxy
+        .seen()
+        .into_iter()
+        .map(|words| words[0].clone())
+        .collect();
+    let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
+    assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
+}
+
+async fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
+    let mut stack = Stack::webdis_that_allows(&["EVAL"]);
+    let guessed = Bridge::webdis(&stack.url(), "edgelock", "guessed").unwrap();
+    for route in [stack.route().script_cache(true), guessed] {
+        let lock = client_of(route).lock("a");
+        let error = lock.try_acquire().await.unwrap_err();
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unauthorized", false)
+        );
+        assert!(error.to_string().contains("its acl"), "{error}");
+    }
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    lease.release().await.unwrap();
+}
+
+async fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
+    let mut redis = RedisServer::start(&["--unixsocket", "redis.sock"]);
+    let socket = redis.folder().join("redis.sock");
+    let webdis = Webdis::start(&socket, &["EVAL", "SUBSCRIBE"]).unwrap();
+    let route = Bridge::webdis(&webdis.url(), webdis.user(), webdis.password()).unwrap();
+    let (client, seen) = watch(route);
+    let _: () = redis.ask("SET a theirs");
+    // Waits long enough for Redis to come back, and asks often.
+    let lock = client.max_attempts(10).lock("a").wait_timeout(LONG);
+    let lock = lock.ttl(ms(1_000));
+    let waiter = meanwhile(async move { lock.acquire().await });
+    eventually(|| seen.waits_quietly(3)).await;
+    // Redis stands still and goes on. What was asked meanwhile is lost, or executed late.
+    redis.freeze();
+    eventually(|| seen.sent() > 3).await;
+    redis.wake();
+    assert_eq!(redis.ask::<String>("GET a"), "theirs");
+    // Redis dies, and comes back without the lock, the queue and the subscription.
+    redis.kill();
+    let again = RedisServer::start(&["--unixsocket", socket.to_str().unwrap()]);
+    let lease = waiter.await.unwrap().unwrap();
+    assert_eq!(again.ask::<String>("GET a"), lease.token().expose());
+    assert!(again.ask::<Vec<String>>("PUBSUB CHANNELS *").is_empty());
+    lease.release().await.unwrap();
 }
 
 /// A bare connection to webdis: no client that would notice an unexpected reply.

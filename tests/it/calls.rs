@@ -3,7 +3,12 @@
 use edgelock::{Bridge, Client, DebounceOutcome, Error, OnceOutcome, ThrottleOutcome};
 use testkit::stack::{self, RedisCluster};
 
-use crate::support::{Http, TestClient, Tokio, client, ms, run};
+use crate::support::{Http, TestClient, Tokio, alone, client, ms};
+
+alone! {
+    several_bridges_that_vote_refuse_them_and_those_by_name_do_not,
+    they_are_done_once_whichever_node_of_a_cluster_has_them,
+}
 
 /// One call of each after another: whether each was done first, or why it was refused.
 async fn call_each(client: &TestClient, name: &str) -> [Result<bool, Error>; 3] {
@@ -33,29 +38,23 @@ async fn are_each_done_once(client: &TestClient) {
     }
 }
 
-#[test]
-fn several_bridges_that_vote_refuse_them_and_those_by_name_do_not() {
-    run(async {
-        let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
-        let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let (transport, runtime) = (Http::default(), Tokio::default());
-        let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
-        for refused in call_each(&quorum, "a").await {
-            let refused = refused.unwrap_err();
-            assert_eq!(refused.code(), "invalid_argument");
-            assert!(refused.to_string().contains("one bridge"), "{refused}");
-        }
-        let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
-        are_each_done_once(&Client::sharded(named, transport, Tokio::default()).unwrap()).await;
-    });
+async fn several_bridges_that_vote_refuse_them_and_those_by_name_do_not() {
+    let bridges = [stack::Bridge::spawn(), stack::Bridge::spawn()];
+    let route = |bridge: &stack::Bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+    let (transport, runtime) = (Http::default(), Tokio::default());
+    let quorum = Client::quorum(bridges.iter().map(route), transport.clone(), runtime).unwrap();
+    for refused in call_each(&quorum, "a").await {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains("one bridge"), "{refused}");
+    }
+    let named = ["x", "y"].into_iter().zip(bridges.iter().map(route));
+    are_each_done_once(&Client::sharded(named, transport, Tokio::default()).unwrap()).await;
 }
 
-#[test]
-fn they_are_done_once_whichever_node_of_a_cluster_has_them() {
-    run(async {
-        let cluster = RedisCluster::start();
-        let bridge = stack::Bridge::options().cluster(cluster.url()).start();
-        let bridge = bridge.expect("a bridge");
-        are_each_done_once(&client(bridge.url(), bridge.token())).await;
-    });
+async fn they_are_done_once_whichever_node_of_a_cluster_has_them() {
+    let cluster = RedisCluster::start();
+    let bridge = stack::Bridge::options().cluster(cluster.url()).start();
+    let bridge = bridge.expect("a bridge");
+    are_each_done_once(&client(bridge.url(), bridge.token())).await;
 }

@@ -3,23 +3,25 @@
 use testkit::component;
 use testkit::stack::NodeScript;
 
-use crate::support::{Stack, run};
+use crate::support::{Stack, over};
 
-#[test]
-fn of_200_customers_of_several_instances_100_get_a_coupon_each() {
-    run(async {
-        let stack = Stack::spawn();
-        let built = component::build().expect("a component");
-        let variables = [
-            ("COMPONENT", built.to_str().expect("a path in UTF-8")),
-            ("EDGELOCK_BRIDGE_URL", stack.bridge.url()),
-            ("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token()),
-        ];
-        let start = || NodeScript::start(&component::host(), variables).expect("jco");
-        let instances = [start(), start(), start(), start()];
-        let addresses = instances.each_ref().map(NodeScript::url);
-        component::sell_out(&addresses).await.expect("a sale");
-    });
+over! {
+    [spawn] {
+        of_200_customers_of_several_instances_100_get_a_coupon_each,
+    }
+}
+
+async fn of_200_customers_of_several_instances_100_get_a_coupon_each(stack: Stack) {
+    let built = component::build().expect("a component");
+    let variables = [
+        ("COMPONENT", built.to_str().expect("a path in UTF-8")),
+        ("EDGELOCK_BRIDGE_URL", stack.bridge.url()),
+        ("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token()),
+    ];
+    let start = || NodeScript::start(&component::host(), variables).expect("jco");
+    let instances = [start(), start(), start(), start()];
+    let addresses = instances.each_ref().map(NodeScript::url);
+    component::sell_out(&addresses).await.expect("a sale");
 }
 
 /// Such hosts have no JavaScript.

@@ -10,8 +10,19 @@ use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
 use crate::support::{
-    Spawn, Stack, TestClient, TestLock, client, client_of, code, eventually, ms, over, run,
+    Spawn, Stack, TestClient, TestLock, alone, client, client_of, code, eventually, ms, over,
 };
+
+alone! {
+    a_ttl_is_4_ms_to_366_days_in_whole_milliseconds,
+    a_label_has_up_to_128_bytes_and_a_reentrant_lock_none,
+}
+
+over! {
+    [spawn] {
+        scripts_that_ask_for_key_locking_run_too,
+    }
+}
 
 over! {
     [upstash, table, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -58,418 +69,346 @@ over! {
     }
 }
 
-fn a_free_lock_is_the_token_under_its_name_for_the_ttl(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("sku:42").ttl(ms(30_000));
-        let lease = lock.try_acquire().await.unwrap();
-        assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
-        assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
-        // The ttl less 1 % and 2 ms, and less the time that the request took.
-        assert!(lease.remaining() <= ms(30_000 - 300 - 2) && lease.remaining() > ms(20_000));
-        lease.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS sku:42"));
-        assert!(lease.remaining().is_zero());
-    });
+async fn a_free_lock_is_the_token_under_its_name_for_the_ttl(mut stack: Stack) {
+    let lock = stack.lock("sku:42").ttl(ms(30_000));
+    let lease = lock.try_acquire().await.unwrap();
+    assert_eq!(stack.redis::<String>("GET sku:42"), lease.token().expose());
+    assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL sku:42")));
+    // The ttl less 1 % and 2 ms, and less the time that the request took.
+    assert!(lease.remaining() <= ms(30_000 - 300 - 2) && lease.remaining() > ms(20_000));
+    lease.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS sku:42"));
+    assert!(lease.remaining().is_zero());
 }
 
-fn a_ttl_is_not_truncated_to_seconds(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _lease = stack.lock("a").ttl(ms(1_999)).try_acquire().await.unwrap();
-        assert!((1_001..=1_999).contains(&stack.redis::<u64>("PTTL a")));
-    });
+async fn a_ttl_is_not_truncated_to_seconds(mut stack: Stack) {
+    let _lease = stack.lock("a").ttl(ms(1_999)).try_acquire().await.unwrap();
+    assert!((1_001..=1_999).contains(&stack.redis::<u64>("PTTL a")));
 }
 
-#[test]
-fn a_ttl_is_4_ms_to_366_days_in_whole_milliseconds() {
-    run(async {
-        let lock = client("http://127.0.0.1:1", "credential").lock("a");
-        let longest = 366 * 24 * 60 * 60 * 1_000;
-        for ttl in [ms(4), ms(longest)] {
-            assert_eq!(lock.clone().ttl(ttl).check(), Ok(()));
-        }
-        for ttl in [
-            ms(0),
-            ms(3),
-            ms(longest + 1),
-            std::time::Duration::from_micros(1_500),
-        ] {
-            let outcome = lock.clone().ttl(ttl).try_acquire().await;
-            assert_eq!(code(outcome), "invalid_argument");
-        }
-    });
+async fn a_ttl_is_4_ms_to_366_days_in_whole_milliseconds() {
+    let lock = client("http://127.0.0.1:1", "credential").lock("a");
+    let longest = 366 * 24 * 60 * 60 * 1_000;
+    for ttl in [ms(4), ms(longest)] {
+        assert_eq!(lock.clone().ttl(ttl).check(), Ok(()));
+    }
+    for ttl in [
+        ms(0),
+        ms(3),
+        ms(longest + 1),
+        std::time::Duration::from_micros(1_500),
+    ] {
+        let outcome = lock.clone().ttl(ttl).try_acquire().await;
+        assert_eq!(code(outcome), "invalid_argument");
+    }
 }
 
-fn a_lock_that_another_holds_is_held_for_what_is_left(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.lock("a");
-        let lease = lock.try_acquire().await.unwrap();
-        let Err(Error::Held {
-            remaining: Some(remaining),
+async fn a_lock_that_another_holds_is_held_for_what_is_left(stack: Stack) {
+    let lock = stack.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    let Err(Error::Held {
+        remaining: Some(remaining),
+        ..
+    }) = lock.try_acquire().await
+    else {
+        panic!("not held")
+    };
+    assert!(remaining > ms(9_000) && remaining <= ms(10_000));
+    lease.release().await.unwrap();
+    lock.try_acquire().await.unwrap().release().await.unwrap();
+}
+
+async fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let _: () = stack.redis("SET a theirs NX");
+    let held = lock.try_acquire().await.unwrap_err();
+    assert!(matches!(
+        held,
+        Error::Held {
+            remaining: None,
             ..
-        }) = lock.try_acquire().await
-        else {
-            panic!("not held")
-        };
-        assert!(remaining > ms(9_000) && remaining <= ms(10_000));
-        lease.release().await.unwrap();
-        lock.try_acquire().await.unwrap().release().await.unwrap();
-    });
-}
-
-fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let _: () = stack.redis("SET a theirs NX");
-        let held = lock.try_acquire().await.unwrap_err();
-        assert!(matches!(
-            held,
-            Error::Held {
-                remaining: None,
-                ..
-            }
-        ));
-        let _: () = stack.redis("DEL a");
-        let _lease = lock.try_acquire().await.unwrap();
-        assert_eq!(stack.redis::<Option<String>>("SET a theirs NX"), None);
-    });
-}
-
-fn a_key_of_another_type_is_told_apart_and_left_alone(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH a x");
-        let lock = stack.lock("a");
-        assert_eq!(code(lock.try_acquire().await), "wrong_type");
-        assert_eq!(code(lock.inspect().await), "wrong_type");
-        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
-    });
-}
-
-fn what_another_version_has_stored_is_refused_and_stays(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        stack.store("{a}:fence", "v2 something else");
-        let lock = stack.lock("a");
-        assert_eq!(code(lock.try_acquire().await), "refused");
-        assert_eq!(code(lock.inspect().await), "refused");
-        let theirs: String = stack.redis("GET {a}:fence");
-        assert_eq!(theirs, "v2 something else");
-        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:fence"]);
-    });
-}
-
-fn a_waiter_gets_the_lock_when_it_is_released(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.lock("a");
-        let first = lock.try_acquire().await.unwrap();
-        let released = Cell::new(false);
-        let waiter = async {
-            let second = lock.acquire().await.unwrap();
-            assert!(released.get());
-            assert!(second.fence() > first.fence());
-        };
-        let holder = async {
-            tokio::time::sleep(ms(100)).await;
-            released.set(true);
-            first.release().await.unwrap();
-        };
-        tokio::join!(waiter, holder);
-    });
-}
-
-fn a_wait_of_nothing_is_one_try(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").wait_timeout(ms(0));
-        let lease = lock.acquire().await.unwrap();
-        assert_eq!(code(lock.acquire().await), "held");
-        assert_eq!(proxy.seen().len(), 2);
-        lease.release().await.unwrap();
-    });
-}
-
-fn a_free_lock_is_had_however_short_the_wait(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let lock = proxy.client.lock("a").wait_timeout(ms(1));
-        let late = async {
-            tokio::time::sleep(ms(50)).await;
-            proxy.deliver().await;
-        };
-        let (lease, ()) = tokio::join!(lock.acquire(), late);
-        lease.unwrap().release().await.unwrap();
-    });
-}
-
-fn a_wait_sends_no_more_requests_than_it_may(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        // A lost request is sent again, and both count.
-        let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
-        let lock = proxy.client.lock("a").wait_timeout(ms(1_000));
-        assert_eq!(code(lock.max_requests(6).acquire().await), "held");
-        // The last request leaves the queue.
-        eventually(|| stack.waiters_for("a") == 0).await;
-        assert!(proxy.seen().len() <= 6);
-        lease.release().await.unwrap();
-    });
-}
-
-fn a_wait_gets_the_lock_of_a_holder_that_died(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.lock("a").ttl(ms(2_000));
-        // The first holder never releases.
-        lock.try_acquire().await.unwrap().into_token();
-        let lease = lock.acquire().await.unwrap();
-        assert!(!lease.remaining().is_zero());
-    });
-}
-
-fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a").wait_timeout(ms(300));
-        let lease = lock.try_acquire().await.unwrap();
-        let began = std::time::Instant::now();
-        assert_eq!(code(lock.acquire().await), "held");
-        // That is far below the lock's default wait and ttl.
-        assert!(began.elapsed() < ms(2_000));
-        lease.release().await.unwrap();
-        // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in
-        // the background.
-        eventually(|| !stack.redis::<bool>("EXISTS a") && stack.waiters_for("a") == 0).await;
-    });
-}
-
-fn fences_grow_with_every_lease_and_across_lost_data(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let mut last = 0;
-        for round in 0..6 {
-            let lease = lock.try_acquire().await.unwrap();
-            assert!(lease.fence() > last && lease.fence() < 1 << 53);
-            last = lease.fence();
-            assert_eq!(stack.last_fence("a"), last);
-            if round % 2 == 0 {
-                stack.redis::<()>("FLUSHALL")
-            } else {
-                lease.release().await.unwrap()
-            }
         }
-        // As if the clock had gone back: the stored fence is ahead of it.
-        stack.redis::<()>(&format!("SET {{a}}:fence {}", last + 1_000_000_000));
-        stack.redis::<()>("DEL a");
-        assert_eq!(
-            lock.try_acquire().await.unwrap().fence(),
-            last + 1_000_000_001
-        );
-    });
+    ));
+    let _: () = stack.redis("DEL a");
+    let _lease = lock.try_acquire().await.unwrap();
+    assert_eq!(stack.redis::<Option<String>>("SET a theirs NX"), None);
 }
 
-fn every_companion_key_expires(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let lease = lock.try_acquire().await.unwrap();
-        lease.exec(&[]).await.unwrap();
-        lease.release().await.unwrap();
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let slow = proxy.client.lock("b");
-        // The call is dropped while its request is under way, and abandoned in the background.
-        assert!(
-            tokio::time::timeout(ms(50), slow.try_acquire())
-                .await
-                .is_err()
-        );
-        eventually(|| stack.redis::<Vec<String>>("KEYS {b}:gone:*").len() == 1).await;
-        let keys: Vec<String> = stack.redis("KEYS *");
-        assert_eq!(keys.iter().filter(|key| key.contains("receipt")).count(), 1);
-        for key in keys {
-            assert!(
-                stack.redis::<i64>(&format!("PTTL {key}")) > 0,
-                "{key} never expires"
-            );
-        }
-    });
+async fn a_key_of_another_type_is_told_apart_and_left_alone(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH a x");
+    let lock = stack.lock("a");
+    assert_eq!(code(lock.try_acquire().await), "wrong_type");
+    assert_eq!(code(lock.inspect().await), "wrong_type");
+    assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
 }
 
-fn a_fence_is_remembered_for_as_long_as_the_client_says(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (minute, week) = (60_000, 7 * 24 * 60 * 60 * 1_000);
-        let clients = [stack.client().fence_life(ms(minute)), stack.client()];
-        for (client, life) in clients.iter().zip([minute, week]) {
-            let lease = client.lock("a").acquire().await.unwrap();
-            lease.release().await.unwrap();
-            let left: u64 = stack.redis("PTTL {a}:fence");
-            assert!((life..=life * 9 / 8 + 10_000).contains(&left), "{left}");
-        }
-    });
+async fn what_another_version_has_stored_is_refused_and_stays(mut stack: Stack) {
+    stack.store("{a}:fence", "v2 something else");
+    let lock = stack.lock("a");
+    assert_eq!(code(lock.try_acquire().await), "refused");
+    assert_eq!(code(lock.inspect().await), "refused");
+    let theirs: String = stack.redis("GET {a}:fence");
+    assert_eq!(theirs, "v2 something else");
+    assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:fence"]);
 }
 
-fn a_renewed_lease_has_its_full_ttl_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        let _: () = stack.redis("PEXPIRE a 5000");
-        let deadline = || std::time::Instant::now() + lease.remaining();
-        let before = deadline();
+async fn a_waiter_gets_the_lock_when_it_is_released(stack: Stack) {
+    let lock = stack.lock("a");
+    let first = lock.try_acquire().await.unwrap();
+    let released = Cell::new(false);
+    let waiter = async {
+        let second = lock.acquire().await.unwrap();
+        assert!(released.get());
+        assert!(second.fence() > first.fence());
+    };
+    let holder = async {
+        tokio::time::sleep(ms(100)).await;
+        released.set(true);
+        first.release().await.unwrap();
+    };
+    tokio::join!(waiter, holder);
+}
+
+async fn a_wait_of_nothing_is_one_try(stack: Stack) {
+    let proxy = Proxy::before(&stack, []).await;
+    let lock = proxy.client.lock("a").wait_timeout(ms(0));
+    let lease = lock.acquire().await.unwrap();
+    assert_eq!(code(lock.acquire().await), "held");
+    assert_eq!(proxy.seen().len(), 2);
+    lease.release().await.unwrap();
+}
+
+async fn a_free_lock_is_had_however_short_the_wait(stack: Stack) {
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let lock = proxy.client.lock("a").wait_timeout(ms(1));
+    let late = async {
         tokio::time::sleep(ms(50)).await;
-        lease.renew().await.unwrap();
-        // The deadline may be up to 5 ms short, since Redis counts in whole milliseconds.
-        assert!(deadline() >= before + ms(45));
-        assert!(stack.redis::<u64>("PTTL a") > 5_000);
-    });
+        proxy.deliver().await;
+    };
+    let (lease, ()) = tokio::join!(lock.acquire(), late);
+    lease.unwrap().release().await.unwrap();
 }
 
-fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let incr = [Command::new("INCR").key("n")];
-        for call in 0..4 {
-            let lease = lock.try_acquire().await.unwrap();
-            let _: () = stack.redis("SET a another");
-            let result = match call {
-                0 => lease.renew().await,
-                1 => lease.exec(&incr).await.map(drop),
-                2 => lease.commit(&incr).await.map(drop),
-                _ => lease.release().await,
-            };
-            assert_eq!(code(result), "lost");
-            // The lease stays lost, whatever Redis has later.
-            let _: () = stack.redis(&format!("SET a {}", lease.token().expose()));
-            assert_eq!(code(lease.renew().await), "lost");
-            let _: () = stack.redis("DEL a");
-        }
-        assert!(!stack.redis::<bool>("EXISTS n"));
-    });
+async fn a_wait_sends_no_more_requests_than_it_may(mut stack: Stack) {
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    // A lost request is sent again, and both count.
+    let proxy = Proxy::before(&stack, [Pass, LoseRequest]).await;
+    let lock = proxy.client.lock("a").wait_timeout(ms(1_000));
+    assert_eq!(code(lock.max_requests(6).acquire().await), "held");
+    // The last request leaves the queue.
+    eventually(|| stack.waiters_for("a") == 0).await;
+    assert!(proxy.seen().len() <= 6);
+    lease.release().await.unwrap();
 }
 
-fn a_lock_that_turned_into_another_type_is_lost(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        let _: () = stack.redis("DEL a");
-        let _: () = stack.redis("RPUSH a x");
-        assert_eq!(code(lease.release().await), "lost");
-        assert_eq!(stack.redis::<String>("TYPE a"), "list");
-    });
+async fn a_wait_gets_the_lock_of_a_holder_that_died(stack: Stack) {
+    let lock = stack.lock("a").ttl(ms(2_000));
+    // The first holder never releases.
+    lock.try_acquire().await.unwrap().into_token();
+    let lease = lock.acquire().await.unwrap();
+    assert!(!lease.remaining().is_zero());
 }
 
-fn past_its_deadline_a_lease_is_expired_and_sends_nothing(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a").ttl(ms(1_000));
+async fn a_wait_ends_by_its_deadline_and_leaves_nothing_behind(mut stack: Stack) {
+    let lock = stack.lock("a").wait_timeout(ms(300));
+    let lease = lock.try_acquire().await.unwrap();
+    let began = std::time::Instant::now();
+    assert_eq!(code(lock.acquire().await), "held");
+    // That is far below the lock's default wait and ttl.
+    assert!(began.elapsed() < ms(2_000));
+    lease.release().await.unwrap();
+    // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in
+    // the background.
+    eventually(|| !stack.redis::<bool>("EXISTS a") && stack.waiters_for("a") == 0).await;
+}
+
+async fn fences_grow_with_every_lease_and_across_lost_data(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let mut last = 0;
+    for round in 0..6 {
         let lease = lock.try_acquire().await.unwrap();
-        eventually(|| lease.remaining().is_zero()).await;
-        let sent = proxy.seen().len();
-        assert_eq!(code(lease.renew().await), "expired");
-        assert_eq!(code(lease.exec(&[]).await), "expired");
-        assert_eq!(code(lease.commit(&[]).await), "expired");
-        assert_eq!(proxy.seen().len(), sent);
-        // The release is sent all the same: Redis keeps the lock a little longer than the lease
-        // counts on.
-        let released = lease.release().await;
-        assert!(released == Ok(()) || matches!(released, Err(Error::Lost { .. })));
-        assert_eq!(proxy.seen().len(), sent + 1);
-    });
-}
-
-fn a_section_that_reads_and_writes_costs_two_requests(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET {a}:stock 7");
-        let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a");
-        let (lease, replies) = lock
-            .acquire_and_read(&[Command::new("GET").key("{a}:stock")])
-            .await
-            .unwrap();
-        let stock = replies[0].as_i64().unwrap();
-        let replies = lease
-            .commit(&[Command::new("SET").key("{a}:stock").arg(stock - 1)])
-            .await
-            .unwrap();
-        assert_eq!(replies, [Reply::Bytes(b"OK".to_vec())]);
-        assert_eq!(proxy.seen().len(), 2);
-        assert_eq!(stack.redis::<u32>("GET {a}:stock"), 6);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        // The scripts declare the keys of the user's commands.
-        assert!(
-            proxy.seen()[0]
-                .iter()
-                .filter(|word| *word == "{a}:stock")
-                .count()
-                == 2
-        );
-        assert_eq!(code(lease.release().await), "released");
-    });
-}
-
-fn exec_runs_under_the_lease_and_renews_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        let _: () = stack.redis("PEXPIRE a 5000");
-        for n in 1..=3 {
-            assert_eq!(
-                lease.exec(&[Command::new("INCR").key("n")]).await.unwrap(),
-                [Reply::Int(n)]
-            );
+        assert!(lease.fence() > last && lease.fence() < 1 << 53);
+        last = lease.fence();
+        assert_eq!(stack.last_fence("a"), last);
+        if round % 2 == 0 {
+            stack.redis::<()>("FLUSHALL")
+        } else {
+            lease.release().await.unwrap()
         }
-        assert!(stack.redis::<u64>("PTTL a") > 5_000);
+    }
+    // As if the clock had gone back: the stored fence is ahead of it.
+    stack.redis::<()>(&format!("SET {{a}}:fence {}", last + 1_000_000_000));
+    stack.redis::<()>("DEL a");
+    assert_eq!(
+        lock.try_acquire().await.unwrap().fence(),
+        last + 1_000_000_001
+    );
+}
+
+async fn every_companion_key_expires(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    lease.exec(&[]).await.unwrap();
+    lease.release().await.unwrap();
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let slow = proxy.client.lock("b");
+    // The call is dropped while its request is under way, and abandoned in the background.
+    assert!(
+        tokio::time::timeout(ms(50), slow.try_acquire())
+            .await
+            .is_err()
+    );
+    eventually(|| stack.redis::<Vec<String>>("KEYS {b}:gone:*").len() == 1).await;
+    let keys: Vec<String> = stack.redis("KEYS *");
+    assert_eq!(keys.iter().filter(|key| key.contains("receipt")).count(), 1);
+    for key in keys {
+        assert!(
+            stack.redis::<i64>(&format!("PTTL {key}")) > 0,
+            "{key} never expires"
+        );
+    }
+}
+
+async fn a_fence_is_remembered_for_as_long_as_the_client_says(mut stack: Stack) {
+    let (minute, week) = (60_000, 7 * 24 * 60 * 60 * 1_000);
+    let clients = [stack.client().fence_life(ms(minute)), stack.client()];
+    for (client, life) in clients.iter().zip([minute, week]) {
+        let lease = client.lock("a").acquire().await.unwrap();
         lease.release().await.unwrap();
-        assert_eq!(code(lease.exec(&[]).await), "released");
-    });
+        let left: u64 = stack.redis("PTTL {a}:fence");
+        assert!((life..=life * 9 / 8 + 10_000).contains(&left), "{left}");
+    }
 }
 
-fn an_acquisition_only_reads(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let incr = Command::new("incr").key("n");
-        let reads = [incr];
-        assert_eq!(
-            code(lock.acquire_and_read(&reads).await),
-            "invalid_argument"
-        );
-        assert_eq!(
-            code(lock.try_acquire_and_read(&reads).await),
-            "invalid_argument"
-        );
-        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
-    });
+async fn a_renewed_lease_has_its_full_ttl_again(mut stack: Stack) {
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    let _: () = stack.redis("PEXPIRE a 5000");
+    let deadline = || std::time::Instant::now() + lease.remaining();
+    let before = deadline();
+    tokio::time::sleep(ms(50)).await;
+    lease.renew().await.unwrap();
+    // The deadline may be up to 5 ms short, since Redis counts in whole milliseconds.
+    assert!(deadline() >= before + ms(45));
+    assert!(stack.redis::<u64>("PTTL a") > 5_000);
 }
 
-fn a_read_that_fails_gives_the_lock_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH list x");
-        let lock = stack.lock("a").ttl(ms(60_000));
-        let result = lock
-            .acquire_and_read(&[Command::new("TIME"), Command::new("GET").key("list")])
-            .await;
-        let Err(Error::CommandFailed {
-            index: 1, message, ..
-        }) = result
-        else {
-            panic!("{result:?}")
+async fn a_lease_that_is_no_longer_held_is_lost_and_touches_nothing(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let incr = [Command::new("INCR").key("n")];
+    for call in 0..4 {
+        let lease = lock.try_acquire().await.unwrap();
+        let _: () = stack.redis("SET a another");
+        let result = match call {
+            0 => lease.renew().await,
+            1 => lease.exec(&incr).await.map(drop),
+            2 => lease.commit(&incr).await.map(drop),
+            _ => lease.release().await,
         };
-        assert!(message.contains("WRONGTYPE"), "{message}");
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-    });
+        assert_eq!(code(result), "lost");
+        // The lease stays lost, whatever Redis has later.
+        let _: () = stack.redis(&format!("SET a {}", lease.token().expose()));
+        assert_eq!(code(lease.renew().await), "lost");
+        let _: () = stack.redis("DEL a");
+    }
+    assert!(!stack.redis::<bool>("EXISTS n"));
+}
+
+async fn a_lock_that_turned_into_another_type_is_lost(mut stack: Stack) {
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    let _: () = stack.redis("DEL a");
+    let _: () = stack.redis("RPUSH a x");
+    assert_eq!(code(lease.release().await), "lost");
+    assert_eq!(stack.redis::<String>("TYPE a"), "list");
+}
+
+async fn past_its_deadline_a_lease_is_expired_and_sends_nothing(stack: Stack) {
+    let proxy = Proxy::before(&stack, []).await;
+    let lock = proxy.client.lock("a").ttl(ms(1_000));
+    let lease = lock.try_acquire().await.unwrap();
+    eventually(|| lease.remaining().is_zero()).await;
+    let sent = proxy.seen().len();
+    assert_eq!(code(lease.renew().await), "expired");
+    assert_eq!(code(lease.exec(&[]).await), "expired");
+    assert_eq!(code(lease.commit(&[]).await), "expired");
+    assert_eq!(proxy.seen().len(), sent);
+    // The release is sent all the same: Redis keeps the lock a little longer than the lease
+    // counts on.
+    let released = lease.release().await;
+    assert!(released == Ok(()) || matches!(released, Err(Error::Lost { .. })));
+    assert_eq!(proxy.seen().len(), sent + 1);
+}
+
+async fn a_section_that_reads_and_writes_costs_two_requests(mut stack: Stack) {
+    let _: () = stack.redis("SET {a}:stock 7");
+    let proxy = Proxy::before(&stack, []).await;
+    let lock = proxy.client.lock("a");
+    let (lease, replies) = lock
+        .acquire_and_read(&[Command::new("GET").key("{a}:stock")])
+        .await
+        .unwrap();
+    let stock = replies[0].as_i64().unwrap();
+    let replies = lease
+        .commit(&[Command::new("SET").key("{a}:stock").arg(stock - 1)])
+        .await
+        .unwrap();
+    assert_eq!(replies, [Reply::Bytes(b"OK".to_vec())]);
+    assert_eq!(proxy.seen().len(), 2);
+    assert_eq!(stack.redis::<u32>("GET {a}:stock"), 6);
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    // The scripts declare the keys of the user's commands.
+    assert!(
+        proxy.seen()[0]
+            .iter()
+            .filter(|word| *word == "{a}:stock")
+            .count()
+            == 2
+    );
+    assert_eq!(code(lease.release().await), "released");
+}
+
+async fn exec_runs_under_the_lease_and_renews_it(mut stack: Stack) {
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    let _: () = stack.redis("PEXPIRE a 5000");
+    for n in 1..=3 {
+        assert_eq!(
+            lease.exec(&[Command::new("INCR").key("n")]).await.unwrap(),
+            [Reply::Int(n)]
+        );
+    }
+    assert!(stack.redis::<u64>("PTTL a") > 5_000);
+    lease.release().await.unwrap();
+    assert_eq!(code(lease.exec(&[]).await), "released");
+}
+
+async fn an_acquisition_only_reads(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let incr = Command::new("incr").key("n");
+    let reads = [incr];
+    assert_eq!(
+        code(lock.acquire_and_read(&reads).await),
+        "invalid_argument"
+    );
+    assert_eq!(
+        code(lock.try_acquire_and_read(&reads).await),
+        "invalid_argument"
+    );
+    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+}
+
+async fn a_read_that_fails_gives_the_lock_back(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH list x");
+    let lock = stack.lock("a").ttl(ms(60_000));
+    let result = lock
+        .acquire_and_read(&[Command::new("TIME"), Command::new("GET").key("list")])
+        .await;
+    let Err(Error::CommandFailed {
+        index: 1, message, ..
+    }) = result
+    else {
+        panic!("{result:?}")
+    };
+    assert!(message.contains("WRONGTYPE"), "{message}");
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
 }
 
 /// A lock of each kind that one at a time can have, as `owner` asks for it.
@@ -492,199 +431,181 @@ fn stock() -> [Command; 2] {
     ]
 }
 
-fn a_try_that_reads_takes_a_free_lock(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET stock 7");
-        let proxy = Proxy::before(&stack, []).await;
-        for lock in kinds(&proxy.client, "we") {
-            let sent = proxy.seen().len();
-            let (lease, replies) = lock.try_acquire_and_read(&stock()).await.unwrap();
+async fn a_try_that_reads_takes_a_free_lock(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 7");
+    let proxy = Proxy::before(&stack, []).await;
+    for lock in kinds(&proxy.client, "we") {
+        let sent = proxy.seen().len();
+        let (lease, replies) = lock.try_acquire_and_read(&stock()).await.unwrap();
+        let lease = lease.expect("a free lock");
+        assert_eq!(replies, [Reply::Int(0), Reply::Bytes(b"7".to_vec())]);
+        assert!(lease.fence() > 0 && lease.remaining() > ms(9_000));
+        lease.commit(&[]).await.unwrap();
+        assert_eq!(proxy.seen().len(), sent + 2);
+        assert_eq!(lock.inspect().await.unwrap().holder, None);
+        // The same without anything to read.
+        let (lease, replies) = lock.try_acquire_and_read(&[]).await.unwrap();
+        lease.expect("a free lock").release().await.unwrap();
+        assert_eq!(replies, []);
+    }
+}
+
+async fn a_refusal_brings_what_its_reads_found(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 7");
+    let proxy = Proxy::before(&stack, []).await;
+    let others = kinds(&proxy.client, "they");
+    for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
+        let lease = lock.try_acquire().await.unwrap();
+        let sent = proxy.seen().len();
+        for left in [7, 6] {
+            let set = Command::new("SET").key("stock").arg(left);
+            lease.exec(&[set]).await.unwrap();
+            let (refused, replies) = other.try_acquire_and_read(&stock()).await.unwrap();
+            assert!(refused.is_none());
+            let left = Reply::Bytes(left.to_string().into_bytes());
+            assert_eq!(replies, [Reply::Int(0), left]);
+        }
+        let (refused, replies) = other.try_acquire_and_read(&[]).await.unwrap();
+        assert!(refused.is_none() && replies.is_empty());
+        // One request for each try: it does not queue, and has nothing to give up.
+        assert_eq!(proxy.seen().len(), sent + 3);
+        assert_eq!(lock.inspect().await.unwrap().waiters, 0);
+        lease.release().await.unwrap();
+        // A call that does not ask for it is told only that the lock is held.
+        let lease = other.try_acquire().await.unwrap();
+        let held = lock
+            .clone()
+            .wait_timeout(ms(0))
+            .acquire_and_read(&stock())
+            .await;
+        assert_eq!(code(held), "held");
+        lease.release().await.unwrap();
+    }
+}
+
+async fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 7");
+    let found = [Reply::Int(0), Reply::Bytes(b"7".to_vec())];
+    for (place, lock) in kinds(&stack.client(), "we").into_iter().enumerate() {
+        for fault in [LoseReply, LoseRequest] {
+            let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
+            let tried = &kinds(&proxy.client, "they")[place];
+            let (lease, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
             let lease = lease.expect("a free lock");
-            assert_eq!(replies, [Reply::Int(0), Reply::Bytes(b"7".to_vec())]);
-            assert!(lease.fence() > 0 && lease.remaining() > ms(9_000));
-            lease.commit(&[]).await.unwrap();
-            assert_eq!(proxy.seen().len(), sent + 2);
-            assert_eq!(lock.inspect().await.unwrap().holder, None);
-            // The same without anything to read.
-            let (lease, replies) = lock.try_acquire_and_read(&[]).await.unwrap();
-            lease.expect("a free lock").release().await.unwrap();
-            assert_eq!(replies, []);
-        }
-    });
-}
+            assert_eq!((replies.as_slice(), proxy.seen().len()), (&found[..], 2));
+            // The fence of the grant whose reply was lost: no other was issued.
+            let fence = lock.inspect().await.unwrap().fence;
+            assert_eq!(fence, Some(lease.fence()));
+            lease.into_token();
+            assert!(lock.force_release().await.unwrap());
 
-fn a_refusal_brings_what_its_reads_found(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET stock 7");
-        let proxy = Proxy::before(&stack, []).await;
-        let others = kinds(&proxy.client, "they");
-        for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
             let lease = lock.try_acquire().await.unwrap();
-            let sent = proxy.seen().len();
-            for left in [7, 6] {
-                let set = Command::new("SET").key("stock").arg(left);
-                lease.exec(&[set]).await.unwrap();
-                let (refused, replies) = other.try_acquire_and_read(&stock()).await.unwrap();
-                assert!(refused.is_none());
-                let left = Reply::Bytes(left.to_string().into_bytes());
-                assert_eq!(replies, [Reply::Int(0), left]);
-            }
-            let (refused, replies) = other.try_acquire_and_read(&[]).await.unwrap();
-            assert!(refused.is_none() && replies.is_empty());
-            // One request for each try: it does not queue, and has nothing to give up.
-            assert_eq!(proxy.seen().len(), sent + 3);
-            assert_eq!(lock.inspect().await.unwrap().waiters, 0);
-            lease.release().await.unwrap();
-            // A call that does not ask for it is told only that the lock is held.
-            let lease = other.try_acquire().await.unwrap();
-            let held = lock
-                .clone()
-                .wait_timeout(ms(0))
-                .acquire_and_read(&stock())
-                .await;
-            assert_eq!(code(held), "held");
+            let (refused, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
+            assert!(refused.is_none());
+            assert_eq!(replies, found);
+            // The lost try may arrive late, so its token is abandoned.
+            eventually(|| proxy.seen().len() == 5).await;
             lease.release().await.unwrap();
         }
-    });
+    }
 }
 
-fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET stock 7");
-        let found = [Reply::Int(0), Reply::Bytes(b"7".to_vec())];
-        for (place, lock) in kinds(&stack.client(), "we").into_iter().enumerate() {
-            for fault in [LoseReply, LoseRequest] {
-                let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
-                let tried = &kinds(&proxy.client, "they")[place];
-                let (lease, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
-                let lease = lease.expect("a free lock");
-                assert_eq!((replies.as_slice(), proxy.seen().len()), (&found[..], 2));
-                // The fence of the grant whose reply was lost: no other was issued.
-                let fence = lock.inspect().await.unwrap().fence;
-                assert_eq!(fence, Some(lease.fence()));
-                lease.into_token();
-                assert!(lock.force_release().await.unwrap());
-
-                let lease = lock.try_acquire().await.unwrap();
-                let (refused, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
-                assert!(refused.is_none());
-                assert_eq!(replies, found);
-                // The lost try may arrive late, so its token is abandoned.
-                eventually(|| proxy.seen().len() == 5).await;
+async fn a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH stock x");
+    let others = kinds(&stack.client(), "they");
+    for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
+        let lease = lock.try_acquire().await.unwrap();
+        for is_held in [true, false] {
+            let failed = other.try_acquire_and_read(&stock()).await;
+            let Err(Error::CommandFailed { index: 1, .. }) = failed else {
+                panic!("{failed:?}")
+            };
+            if is_held {
+                lease.renew().await.unwrap();
                 lease.release().await.unwrap();
             }
         }
-    });
+        lock.acquire().await.unwrap().release().await.unwrap();
+    }
 }
 
-fn a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH stock x");
-        let others = kinds(&stack.client(), "they");
-        for (lock, other) in kinds(&stack.client(), "we").into_iter().zip(others) {
-            let lease = lock.try_acquire().await.unwrap();
-            for is_held in [true, false] {
-                let failed = other.try_acquire_and_read(&stock()).await;
-                let Err(Error::CommandFailed { index: 1, .. }) = failed else {
-                    panic!("{failed:?}")
-                };
-                if is_held {
-                    lease.renew().await.unwrap();
-                    lease.release().await.unwrap();
-                }
-            }
-            lock.acquire().await.unwrap().release().await.unwrap();
-        }
-    });
+async fn a_write_that_fails_says_which_and_the_others_stand(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH list x");
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    let commands = [
+        Command::new("INCR").key("n"),
+        Command::new("INCR").key("list"),
+        Command::new("INCR").key("n"),
+    ];
+    let Err(Error::CommandFailed { index: 1, .. }) = lease.commit(&commands).await else {
+        panic!("no failure")
+    };
+    assert_eq!(stack.redis::<u32>("GET n"), 2);
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    assert_eq!(code(lease.release().await), "released");
 }
 
-fn a_write_that_fails_says_which_and_the_others_stand(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH list x");
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        let commands = [
-            Command::new("INCR").key("n"),
-            Command::new("INCR").key("list"),
-            Command::new("INCR").key("n"),
-        ];
-        let Err(Error::CommandFailed { index: 1, .. }) = lease.commit(&commands).await else {
-            panic!("no failure")
-        };
-        assert_eq!(stack.redis::<u32>("GET n"), 2);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        assert_eq!(code(lease.release().await), "released");
-    });
-}
+async fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(mut stack: Stack) {
+    let lock = stack.client().prefix("shop:").lock("sku:42");
+    let lease = lock.try_acquire().await.unwrap();
+    let held = lock.try_acquire().await.unwrap_err();
+    let Error::Held {
+        remaining: Some(left),
+        requests: 1,
+        ..
+    } = &held
+    else {
+        panic!("{held:?}")
+    };
+    let left = left.as_millis();
+    let said = format!(r#"lock "shop:sku:42" is held by another owner (expires in {left} ms)"#);
+    assert_eq!(held.to_string(), said);
 
-fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.client().prefix("shop:").lock("sku:42");
-        let lease = lock.try_acquire().await.unwrap();
-        let held = lock.try_acquire().await.unwrap_err();
-        let Error::Held {
-            remaining: Some(left),
-            requests: 1,
-            ..
-        } = &held
-        else {
-            panic!("{held:?}")
-        };
-        let left = left.as_millis();
-        let said = format!(r#"lock "shop:sku:42" is held by another owner (expires in {left} ms)"#);
-        assert_eq!(held.to_string(), said);
+    let _: () = stack.redis("RPUSH list secret");
+    let commands = [
+        Command::new("GET").key("n"),
+        Command::new("SETRANGE").key("list").arg(0).arg("secret"),
+    ];
+    let failed = lease.exec(&commands).await.unwrap_err();
+    assert!(
+        matches!(&failed, Error::CommandFailed { index: 1, command, .. } if command == "SETRANGE")
+    );
+    let said = r#"command 1, "SETRANGE", failed under lock "shop:sku:42": WRONGTYPE"#;
+    assert!(failed.to_string().starts_with(said), "{failed}");
+    assert!(!failed.to_string().contains("secret"), "{failed}");
 
-        let _: () = stack.redis("RPUSH list secret");
-        let commands = [
-            Command::new("GET").key("n"),
-            Command::new("SETRANGE").key("list").arg(0).arg("secret"),
-        ];
-        let failed = lease.exec(&commands).await.unwrap_err();
-        assert!(
-            matches!(&failed, Error::CommandFailed { index: 1, command, .. } if command == "SETRANGE")
-        );
-        let said = r#"command 1, "SETRANGE", failed under lock "shop:sku:42": WRONGTYPE"#;
-        assert!(failed.to_string().starts_with(said), "{failed}");
-        assert!(!failed.to_string().contains("secret"), "{failed}");
-
-        let (first, second) = tokio::join!(lease.exec(&[]), lease.exec(&[]));
-        first.unwrap();
-        let busy = second.unwrap_err();
-        lease.release().await.unwrap();
-        let released = lease.renew().await.unwrap_err();
-        let lease = lock.try_acquire().await.unwrap();
-        assert!(lock.force_release().await.unwrap());
-        let lost = lease.renew().await.unwrap_err();
-        let _: () = stack.redis("RPUSH shop:sku:42 x");
-        let wrong_type = lock.try_acquire().await.unwrap_err();
-        for (error, code) in [
-            (held, "held"),
-            (failed, "command_failed"),
-            (busy, "busy"),
-            (released, "released"),
-            (lost, "lost"),
-            (wrong_type, "wrong_type"),
-        ] {
-            assert_eq!(error.code(), code);
-            assert_eq!(error.lock(), Some("shop:sku:42"));
-            let said = error.to_string();
-            assert!(said.contains(r#""shop:sku:42""#), "{said}");
-        }
-        // A read without a lock has no lock to name.
-        let read = [Command::new("GET").key("list")];
-        let failed = stack.client().read(&read).await.unwrap_err();
-        assert_eq!(failed.lock(), None);
-        let said = failed.to_string();
-        assert!(
-            said.starts_with(r#"command 0, "GET", failed: WRONGTYPE"#),
-            "{said}"
-        );
-    });
+    let (first, second) = tokio::join!(lease.exec(&[]), lease.exec(&[]));
+    first.unwrap();
+    let busy = second.unwrap_err();
+    lease.release().await.unwrap();
+    let released = lease.renew().await.unwrap_err();
+    let lease = lock.try_acquire().await.unwrap();
+    assert!(lock.force_release().await.unwrap());
+    let lost = lease.renew().await.unwrap_err();
+    let _: () = stack.redis("RPUSH shop:sku:42 x");
+    let wrong_type = lock.try_acquire().await.unwrap_err();
+    for (error, code) in [
+        (held, "held"),
+        (failed, "command_failed"),
+        (busy, "busy"),
+        (released, "released"),
+        (lost, "lost"),
+        (wrong_type, "wrong_type"),
+    ] {
+        assert_eq!(error.code(), code);
+        assert_eq!(error.lock(), Some("shop:sku:42"));
+        let said = error.to_string();
+        assert!(said.contains(r#""shop:sku:42""#), "{said}");
+    }
+    // A read without a lock has no lock to name.
+    let read = [Command::new("GET").key("list")];
+    let failed = stack.client().read(&read).await.unwrap_err();
+    assert_eq!(failed.lock(), None);
+    let said = failed.to_string();
+    assert!(
+        said.starts_with(r#"command 0, "GET", failed: WRONGTYPE"#),
+        "{said}"
+    );
 }
 
 /// They take commands that the table does not know.
@@ -702,431 +623,387 @@ mod wide {
     }
 }
 
-fn every_reply_of_redis_arrives_as_it_is(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let text = |bytes: &[u8]| Reply::Bytes(bytes.to_vec());
-        let every_byte: Vec<u8> = (0..=255).collect();
-        let set = redis::cmd("SET")
-            .arg("bytes")
-            .arg(&every_byte)
-            .query::<()>(&mut *stack.redis.0);
-        set.unwrap();
-        let client = stack.client();
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        let eval = |script: &str| Command::new("EVAL_RO").arg(script).arg(0);
-        let commands = [
-            Command::new("SET")
-                .key("utf8")
-                .arg("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}"),
-            Command::new("GET").key("utf8"),
-            Command::new("GET").key("bytes"),
-            Command::new("GET").key("nothing"),
-            Command::new("SET").key("empty").arg(""),
-            Command::new("GET").key("empty"),
-            Command::new("INCRBY")
-                .key("n")
-                .arg(-9_007_199_254_740_991_i64),
-            Command::new("RPUSH").key("l").arg("x").arg("yy"),
-            Command::new("LRANGE").key("l").arg(0).arg(-1),
-            Command::new("GEOADD")
-                .key("g")
-                .arg("1.5")
-                .arg("2.5")
-                .arg("here"),
-            Command::new("GEOSEARCH")
-                .key("g")
-                .arg("FROMMEMBER")
-                .arg("here")
-                .arg("BYRADIUS")
-                .arg(1)
-                .arg("m")
-                .arg("WITHHASH"),
-        ];
-        let replies = lease.exec(&commands).await.unwrap();
-        assert_eq!(
-            replies,
-            [
-                text(b"OK"),
-                text("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}".as_bytes()),
-                text(&every_byte),
-                Reply::Nil,
-                text(b"OK"),
-                text(b""),
-                Reply::Int(-9_007_199_254_740_991),
-                Reply::Int(2),
-                Reply::Array(vec![text(b"x"), text(b"yy")]),
-                Reply::Int(1),
-                Reply::Array(vec![Reply::Array(vec![
-                    text(b"here"),
-                    replies[10].as_array().unwrap()[0].as_array().unwrap()[1].clone()
-                ])]),
-            ]
-        );
-        // Scripts do not nest: that is a clear error.
-        assert_eq!(
-            code(lease.exec(&[eval("return 1")]).await),
-            "command_failed"
-        );
-    });
+async fn every_reply_of_redis_arrives_as_it_is(mut stack: Stack) {
+    let text = |bytes: &[u8]| Reply::Bytes(bytes.to_vec());
+    let every_byte: Vec<u8> = (0..=255).collect();
+    let set = redis::cmd("SET")
+        .arg("bytes")
+        .arg(&every_byte)
+        .query::<()>(&mut *stack.redis.0);
+    set.unwrap();
+    let client = stack.client();
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    let eval = |script: &str| Command::new("EVAL_RO").arg(script).arg(0);
+    let commands = [
+        Command::new("SET")
+            .key("utf8")
+            .arg("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}"),
+        Command::new("GET").key("utf8"),
+        Command::new("GET").key("bytes"),
+        Command::new("GET").key("nothing"),
+        Command::new("SET").key("empty").arg(""),
+        Command::new("GET").key("empty"),
+        Command::new("INCRBY")
+            .key("n")
+            .arg(-9_007_199_254_740_991_i64),
+        Command::new("RPUSH").key("l").arg("x").arg("yy"),
+        Command::new("LRANGE").key("l").arg(0).arg(-1),
+        Command::new("GEOADD")
+            .key("g")
+            .arg("1.5")
+            .arg("2.5")
+            .arg("here"),
+        Command::new("GEOSEARCH")
+            .key("g")
+            .arg("FROMMEMBER")
+            .arg("here")
+            .arg("BYRADIUS")
+            .arg(1)
+            .arg("m")
+            .arg("WITHHASH"),
+    ];
+    let replies = lease.exec(&commands).await.unwrap();
+    assert_eq!(
+        replies,
+        [
+            text(b"OK"),
+            text("naïve ☃ \"quoted\" \\ \r\n %41 \u{0}".as_bytes()),
+            text(&every_byte),
+            Reply::Nil,
+            text(b"OK"),
+            text(b""),
+            Reply::Int(-9_007_199_254_740_991),
+            Reply::Int(2),
+            Reply::Array(vec![text(b"x"), text(b"yy")]),
+            Reply::Int(1),
+            Reply::Array(vec![Reply::Array(vec![
+                text(b"here"),
+                replies[10].as_array().unwrap()[0].as_array().unwrap()[1].clone()
+            ])]),
+        ]
+    );
+    // Scripts do not nest: that is a clear error.
+    assert_eq!(
+        code(lease.exec(&[eval("return 1")]).await),
+        "command_failed"
+    );
 }
 
-fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(spawn: Spawn) {
+async fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(mut stack: Stack) {
     const BEYOND: i64 = 9_007_199_254_740_993;
-    run(async {
-        let mut stack = spawn();
-        let client = stack.client();
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        let of = |name: &str, key: &str| Command::new(name).key(key);
-        let field = || of("HINCRBY", "h").arg("a field");
-        let counting = [
-            of("INCRBY", "n").arg(BEYOND),
-            of("incr", "n"),
-            of("DECRBY", "m").arg(i64::MAX),
-            of("Decr", "m"),
-            field().arg(i64::MAX),
-            of("INCRBY", "small").arg(BEYOND - 2),
-        ];
-        let counted = [
-            BEYOND,
-            BEYOND + 1,
-            -i64::MAX,
-            i64::MIN,
-            i64::MAX,
-            BEYOND - 2,
-        ];
-        let replies = lease.exec(&counting).await.unwrap();
-        assert_eq!(replies, counted.map(Reply::Int));
-        // Of others only a double is known.
-        let bits = of("BITFIELD", "bits").arg("INCRBY").arg("i64").arg(0);
-        let others = [
-            of("PEXPIRE", "m").arg(2 * BEYOND),
-            bits.arg(BEYOND).arg("GET").arg("u8").arg(0),
-        ];
-        let rounded = Reply::Array(vec![Reply::Rounded(BEYOND - 1), Reply::Int(0)]);
-        assert_eq!(lease.exec(&others).await.unwrap(), [Reply::Int(1), rounded]);
-        let last = lease.commit(&[of("INCRBY", "n").arg(1)]).await.unwrap();
-        assert_eq!(last, [Reply::Int(BEYOND + 2)]);
-        let reads = [
-            of("GET", "n"),
-            of("HGET", "h").arg("a field"),
-            of("PTTL", "m"),
-        ];
-        let (lease, read) = client.lock("a").acquire_and_read(&reads).await.unwrap();
-        let numbers: Vec<_> = read.iter().map(Reply::as_i64).collect();
-        assert_eq!(numbers, [Some(BEYOND + 2), Some(i64::MAX), None]);
-        assert!(matches!(read[2], Reply::Rounded(_)), "{read:?}");
-        assert_eq!(client.read(&reads[..2]).await.unwrap(), read[..2]);
-        lease.release().await.unwrap();
-        // What others store is inspected alike.
-        let kept = format!("v1 {BEYOND} 604800000 ,");
-        let set = redis::cmd("SET")
-            .arg("{b}:fence")
-            .arg(kept)
-            .query::<()>(&mut *stack.redis.0);
-        set.unwrap();
-        let _: u64 = stack.redis(&format!("HSET b x {BEYOND}"));
-        let inspection = client.reentrant("b", "me").inspect().await.unwrap();
-        let count = inspection.holder.map(|holder| holder.count);
-        let beyond = Some(BEYOND as u64);
-        assert_eq!((inspection.fence, count), (beyond, beyond));
-        let _: () = stack.redis(&format!("SET c x PX {BEYOND}"));
-        let held = client.lock("c").try_acquire_and_read(&[]).await.unwrap();
-        assert!(held.0.is_none());
-        let inspection = client.lock("c").inspect().await.unwrap();
-        let left = inspection.holder.and_then(|holder| holder.remaining);
-        assert!(left > Some(ms(9_000_000_000_000_000)), "{left:?}");
-    });
+    let client = stack.client();
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    let of = |name: &str, key: &str| Command::new(name).key(key);
+    let field = || of("HINCRBY", "h").arg("a field");
+    let counting = [
+        of("INCRBY", "n").arg(BEYOND),
+        of("incr", "n"),
+        of("DECRBY", "m").arg(i64::MAX),
+        of("Decr", "m"),
+        field().arg(i64::MAX),
+        of("INCRBY", "small").arg(BEYOND - 2),
+    ];
+    let counted = [
+        BEYOND,
+        BEYOND + 1,
+        -i64::MAX,
+        i64::MIN,
+        i64::MAX,
+        BEYOND - 2,
+    ];
+    let replies = lease.exec(&counting).await.unwrap();
+    assert_eq!(replies, counted.map(Reply::Int));
+    // Of others only a double is known.
+    let bits = of("BITFIELD", "bits").arg("INCRBY").arg("i64").arg(0);
+    let others = [
+        of("PEXPIRE", "m").arg(2 * BEYOND),
+        bits.arg(BEYOND).arg("GET").arg("u8").arg(0),
+    ];
+    let rounded = Reply::Array(vec![Reply::Rounded(BEYOND - 1), Reply::Int(0)]);
+    assert_eq!(lease.exec(&others).await.unwrap(), [Reply::Int(1), rounded]);
+    let last = lease.commit(&[of("INCRBY", "n").arg(1)]).await.unwrap();
+    assert_eq!(last, [Reply::Int(BEYOND + 2)]);
+    let reads = [
+        of("GET", "n"),
+        of("HGET", "h").arg("a field"),
+        of("PTTL", "m"),
+    ];
+    let (lease, read) = client.lock("a").acquire_and_read(&reads).await.unwrap();
+    let numbers: Vec<_> = read.iter().map(Reply::as_i64).collect();
+    assert_eq!(numbers, [Some(BEYOND + 2), Some(i64::MAX), None]);
+    assert!(matches!(read[2], Reply::Rounded(_)), "{read:?}");
+    assert_eq!(client.read(&reads[..2]).await.unwrap(), read[..2]);
+    lease.release().await.unwrap();
+    // What others store is inspected alike.
+    let kept = format!("v1 {BEYOND} 604800000 ,");
+    let set = redis::cmd("SET")
+        .arg("{b}:fence")
+        .arg(kept)
+        .query::<()>(&mut *stack.redis.0);
+    set.unwrap();
+    let _: u64 = stack.redis(&format!("HSET b x {BEYOND}"));
+    let inspection = client.reentrant("b", "me").inspect().await.unwrap();
+    let count = inspection.holder.map(|holder| holder.count);
+    let beyond = Some(BEYOND as u64);
+    assert_eq!((inspection.fence, count), (beyond, beyond));
+    let _: () = stack.redis(&format!("SET c x PX {BEYOND}"));
+    let held = client.lock("c").try_acquire_and_read(&[]).await.unwrap();
+    assert!(held.0.is_none());
+    let inspection = client.lock("c").inspect().await.unwrap();
+    let left = inspection.holder.and_then(|holder| holder.remaining);
+    assert!(left > Some(ms(9_000_000_000_000_000)), "{left:?}");
 }
 
-fn reads_without_a_lock_are_one_request(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("MSET a 1 b 2");
-        let proxy = Proxy::before(&stack, []).await;
-        let reads = [Command::new("GET").key("a"), Command::new("GET").key("b")];
-        let replies = proxy.client.read(&reads).await.unwrap();
-        assert_eq!(
-            replies.iter().map(Reply::as_i64).collect::<Vec<_>>(),
-            [Some(1), Some(2)]
-        );
-        assert_eq!(proxy.seen().len(), 1);
-        assert_eq!(
-            code(proxy.client.read(&[Command::new("DEL").key("a")]).await),
-            "invalid_argument"
-        );
-    });
+async fn reads_without_a_lock_are_one_request(mut stack: Stack) {
+    let _: () = stack.redis("MSET a 1 b 2");
+    let proxy = Proxy::before(&stack, []).await;
+    let reads = [Command::new("GET").key("a"), Command::new("GET").key("b")];
+    let replies = proxy.client.read(&reads).await.unwrap();
+    assert_eq!(
+        replies.iter().map(Reply::as_i64).collect::<Vec<_>>(),
+        [Some(1), Some(2)]
+    );
+    assert_eq!(proxy.seen().len(), 1);
+    assert_eq!(
+        code(proxy.client.read(&[Command::new("DEL").key("a")]).await),
+        "invalid_argument"
+    );
 }
 
-fn inspection_says_who_holds_for_how_long_and_the_last_fence(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.lock("a");
-        let free = lock.inspect().await.unwrap();
-        assert_eq!((free.holder, free.fence), (None, None));
-        let lease = lock.try_acquire().await.unwrap();
-        let held = lock.inspect().await.unwrap();
-        let holder = held.holder.unwrap();
-        assert_eq!(&holder.token, lease.token());
-        assert!(holder.remaining.unwrap() > ms(9_000));
-        assert_eq!(held.fence, Some(lease.fence()));
-    });
+async fn inspection_says_who_holds_for_how_long_and_the_last_fence(stack: Stack) {
+    let lock = stack.lock("a");
+    let free = lock.inspect().await.unwrap();
+    assert_eq!((free.holder, free.fence), (None, None));
+    let lease = lock.try_acquire().await.unwrap();
+    let held = lock.inspect().await.unwrap();
+    let holder = held.holder.unwrap();
+    assert_eq!(&holder.token, lease.token());
+    assert!(holder.remaining.unwrap() > ms(9_000));
+    assert_eq!(held.fence, Some(lease.fence()));
 }
 
-fn the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it(
-    spawn: Spawn,
+async fn the_holders_label_is_told_to_callers_that_find_the_lock_held_and_to_those_that_inspect_it(
+    mut stack: Stack,
 ) {
-    run(async {
-        const LABEL: &str = "worker 7, 100 %\u{202e}";
-        let mut stack = spawn();
-        let lock = stack.lock("a").wait_timeout(ms(30_000));
-        let label = async |labelled: Option<&str>| {
-            let held = lock.try_acquire().await.unwrap_err();
-            let shown = labelled.map_or("another owner", |_| r#""worker 7, 100 %\u{202e}""#);
-            let start = format!("lock \"a\" is held by {shown} (expires in ");
-            assert!(held.to_string().starts_with(&start), "{held}");
-            assert!(matches!(held, Error::Held { label, .. } if label.as_deref() == labelled));
-            let holder = lock.inspect().await.unwrap().holder.unwrap();
-            assert_eq!(holder.label.as_deref(), labelled);
-        };
-        let labelled = || lock.clone().label(LABEL);
-        let first = labelled().try_acquire().await.unwrap();
-        label(Some(LABEL)).await;
-        // The label outlives a renewal and a resumed lease.
-        first.renew().await.unwrap();
-        let first = lock.resume(first.into_token()).unwrap();
-        first.exec(&[]).await.unwrap();
-        label(Some(LABEL)).await;
-        // The lock is handed to a waiter without a label, and to one with a label.
-        for (next, its) in [(lock.clone(), None), (labelled(), Some(LABEL))] {
-            let waiter = tokio::task::spawn_local(async move { next.acquire().await });
-            stack.has_waiters(1).await;
-            let token = lock.inspect().await.unwrap().holder.unwrap().token;
-            lock.resume(token).unwrap().release().await.unwrap();
-            let lease = waiter.await.unwrap().unwrap();
-            label(its).await;
-            let _ = lease.into_token();
+    const LABEL: &str = "worker 7, 100 %\u{202e}";
+    let lock = stack.lock("a").wait_timeout(ms(30_000));
+    let label = async |labelled: Option<&str>| {
+        let held = lock.try_acquire().await.unwrap_err();
+        let shown = labelled.map_or("another owner", |_| r#""worker 7, 100 %\u{202e}""#);
+        let start = format!("lock \"a\" is held by {shown} (expires in ");
+        assert!(held.to_string().starts_with(&start), "{held}");
+        assert!(matches!(held, Error::Held { label, .. } if label.as_deref() == labelled));
+        let holder = lock.inspect().await.unwrap().holder.unwrap();
+        assert_eq!(holder.label.as_deref(), labelled);
+    };
+    let labelled = || lock.clone().label(LABEL);
+    let first = labelled().try_acquire().await.unwrap();
+    label(Some(LABEL)).await;
+    // The label outlives a renewal and a resumed lease.
+    first.renew().await.unwrap();
+    let first = lock.resume(first.into_token()).unwrap();
+    first.exec(&[]).await.unwrap();
+    label(Some(LABEL)).await;
+    // The lock is handed to a waiter without a label, and to one with a label.
+    for (next, its) in [(lock.clone(), None), (labelled(), Some(LABEL))] {
+        let waiter = tokio::task::spawn_local(async move { next.acquire().await });
+        stack.has_waiters(1).await;
+        let token = lock.inspect().await.unwrap().holder.unwrap().token;
+        lock.resume(token).unwrap().release().await.unwrap();
+        let lease = waiter.await.unwrap().unwrap();
+        label(its).await;
+        let _ = lease.into_token();
+    }
+    lock.force_release().await.unwrap();
+    let _: () = stack.redis("SET a theirs PX 60000");
+    label(None).await;
+}
+
+async fn a_label_has_up_to_128_bytes_and_a_reentrant_lock_none() {
+    let client = client("http://127.0.0.1:1", "credential");
+    let lock = client.lock("a");
+    assert_eq!(lock.clone().label(&"ü".repeat(64)).check(), Ok(()));
+    let long = lock.label(&"x".repeat(129));
+    let reentrant = client.reentrant("a", "me").label("x");
+    for lock in [long, reentrant] {
+        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+    }
+}
+
+async fn a_forced_release_frees_the_lock_and_the_holder_learns_it(stack: Stack) {
+    let lock = stack.lock("a");
+    assert!(!lock.force_release().await.unwrap());
+    let lease = lock.try_acquire().await.unwrap();
+    assert!(lock.force_release().await.unwrap());
+    assert_eq!(code(lease.renew().await), "lost");
+}
+
+async fn a_lease_goes_on_in_another_handler_by_its_token(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
+    let handed = Token::parse(lease.token().expose()).unwrap();
+    let resumed = stack.lock("a").resume(handed).unwrap();
+    assert!(resumed.remaining().is_zero() && resumed.fence() == 0);
+    resumed.renew().await.unwrap();
+    assert!(resumed.remaining() > ms(9_000));
+    // Its first write is not taken for a repeat of the first lease's first write.
+    assert_eq!(
+        resumed
+            .commit(&[Command::new("INCR").key("n")])
+            .await
+            .unwrap(),
+        [Reply::Int(2)]
+    );
+    assert_eq!(resumed.fence(), lease.fence());
+    assert_eq!(code(lease.renew().await), "lost");
+    assert_eq!(stack.redis::<u32>("GET n"), 2);
+}
+
+async fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(mut stack: Stack) {
+    let lock = stack.lock("a").ttl(ms(60_000));
+    let lease = lock.try_acquire().await.unwrap();
+    let fence = lease.fence();
+    // The resuming handler need not know for how long the lock was acquired.
+    let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
+    for renews in [true, false] {
+        let _: () = stack.redis("PEXPIRE a 5000");
+        if renews {
+            resumed.renew().await.unwrap();
+        } else {
+            resumed.exec(&[]).await.unwrap();
         }
-        lock.force_release().await.unwrap();
-        let _: () = stack.redis("SET a theirs PX 60000");
-        label(None).await;
-    });
-}
-
-#[test]
-fn a_label_has_up_to_128_bytes_and_a_reentrant_lock_none() {
-    run(async {
-        let client = client("http://127.0.0.1:1", "credential");
-        let lock = client.lock("a");
-        assert_eq!(lock.clone().label(&"ü".repeat(64)).check(), Ok(()));
-        let long = lock.label(&"x".repeat(129));
-        let reentrant = client.reentrant("a", "me").label("x");
-        for lock in [long, reentrant] {
-            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-        }
-    });
-}
-
-fn a_forced_release_frees_the_lock_and_the_holder_learns_it(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.lock("a");
-        assert!(!lock.force_release().await.unwrap());
-        let lease = lock.try_acquire().await.unwrap();
-        assert!(lock.force_release().await.unwrap());
-        assert_eq!(code(lease.renew().await), "lost");
-    });
-}
-
-fn a_lease_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let lease = lock.try_acquire().await.unwrap();
-        lease.exec(&[Command::new("INCR").key("n")]).await.unwrap();
-        let handed = Token::parse(lease.token().expose()).unwrap();
-        let resumed = stack.lock("a").resume(handed).unwrap();
-        assert!(resumed.remaining().is_zero() && resumed.fence() == 0);
-        resumed.renew().await.unwrap();
-        assert!(resumed.remaining() > ms(9_000));
-        // Its first write is not taken for a repeat of the first lease's first write.
-        assert_eq!(
-            resumed
-                .commit(&[Command::new("INCR").key("n")])
-                .await
-                .unwrap(),
-            [Reply::Int(2)]
-        );
-        assert_eq!(resumed.fence(), lease.fence());
-        assert_eq!(code(lease.renew().await), "lost");
-        assert_eq!(stack.redis::<u32>("GET n"), 2);
-    });
-}
-
-fn a_renewal_gives_what_the_lock_was_acquired_for_unless_told(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(60_000));
-        let lease = lock.try_acquire().await.unwrap();
-        let fence = lease.fence();
-        // The resuming handler need not know for how long the lock was acquired.
-        let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
-        for renews in [true, false] {
-            let _: () = stack.redis("PEXPIRE a 5000");
-            if renews {
-                resumed.renew().await.unwrap();
-            } else {
-                resumed.exec(&[]).await.unwrap();
-            }
-            assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
-            assert!(resumed.remaining() > ms(50_000) && resumed.remaining() < ms(60_000));
-            assert_eq!(resumed.fence(), fence);
-        }
-        // If it asks for another ttl, it gets that.
-        let token = resumed.into_token();
-        let longer = stack.lock("a").ttl(ms(90_000));
-        let told = longer.resume(token).unwrap();
-        told.renew().await.unwrap();
-        assert!((80_000..=90_000).contains(&stack.redis::<u64>("PTTL a")));
-        assert!(told.remaining() > ms(80_000));
-        told.release().await.unwrap();
-    });
-}
-
-fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(20_000));
-        let lease = lock.try_acquire().await.unwrap();
-        lease.renew_for(ms(60_000)).await.unwrap();
         assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
-        assert!(lease.remaining() > ms(50_000) && lease.remaining() < ms(60_000));
-        lease.renew().await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 50_000 && lease.remaining() > ms(50_000));
-        // A resumed lease renews for what the lock was acquired for, not for what one renewal asked
-        // for.
-        let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
-        let _: () = stack.redis("PEXPIRE a 1000");
-        resumed.renew_for(ms(5_000)).await.unwrap();
-        assert!((4_000..=5_000).contains(&stack.redis::<u64>("PTTL a")));
-        assert!(resumed.remaining() > ms(4_000) && resumed.remaining() < ms(5_000));
-        resumed.renew().await.unwrap();
-        assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL a")));
-        for odd in [ms(0), ms(3), ms(366 * 86_400_000 + 1), ms(10) + ms(1) / 2] {
-            assert_eq!(code(resumed.renew_for(odd).await), "invalid_argument");
-        }
-        resumed.release().await.unwrap();
-    });
+        assert!(resumed.remaining() > ms(50_000) && resumed.remaining() < ms(60_000));
+        assert_eq!(resumed.fence(), fence);
+    }
+    // If it asks for another ttl, it gets that.
+    let token = resumed.into_token();
+    let longer = stack.lock("a").ttl(ms(90_000));
+    let told = longer.resume(token).unwrap();
+    told.renew().await.unwrap();
+    assert!((80_000..=90_000).contains(&stack.redis::<u64>("PTTL a")));
+    assert!(told.remaining() > ms(80_000));
+    told.release().await.unwrap();
 }
 
-fn a_renewal_that_is_overtaken_shortens_nothing(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a").ttl(ms(60_000));
-        let token = lock.try_acquire().await.unwrap().into_token();
-        // A renewal for 1 s, which arrives after one for 60 s.
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let brief = proxy.client.lock("a").ttl(ms(1_000));
-        let late = brief.resume(token.clone()).unwrap();
-        let given_up = tokio::time::timeout(ms(50), late.renew()).await;
-        assert!(given_up.is_err());
-        let lease = lock.resume(late.into_token()).unwrap();
-        lease.renew().await.unwrap();
-        proxy.deliver().await;
-        assert!(stack.redis::<u64>("PTTL a") > 50_000);
-        assert!(lease.remaining() > ms(50_000));
-        lease.release().await.unwrap();
-    });
+async fn a_renewal_for_another_ttl_gives_that_once_and_cuts_nothing_short(mut stack: Stack) {
+    let lock = stack.lock("a").ttl(ms(20_000));
+    let lease = lock.try_acquire().await.unwrap();
+    lease.renew_for(ms(60_000)).await.unwrap();
+    assert!((50_000..=60_000).contains(&stack.redis::<u64>("PTTL a")));
+    assert!(lease.remaining() > ms(50_000) && lease.remaining() < ms(60_000));
+    lease.renew().await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 50_000 && lease.remaining() > ms(50_000));
+    // A resumed lease renews for what the lock was acquired for, not for what one renewal asked
+    // for.
+    let resumed = stack.lock("a").resume(lease.into_token()).unwrap();
+    let _: () = stack.redis("PEXPIRE a 1000");
+    resumed.renew_for(ms(5_000)).await.unwrap();
+    assert!((4_000..=5_000).contains(&stack.redis::<u64>("PTTL a")));
+    assert!(resumed.remaining() > ms(4_000) && resumed.remaining() < ms(5_000));
+    resumed.renew().await.unwrap();
+    assert!((15_000..=20_000).contains(&stack.redis::<u64>("PTTL a")));
+    for odd in [ms(0), ms(3), ms(366 * 86_400_000 + 1), ms(10) + ms(1) / 2] {
+        assert_eq!(code(resumed.renew_for(odd).await), "invalid_argument");
+    }
+    resumed.release().await.unwrap();
 }
 
-fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let long = "ü".repeat(256);
-        for (prefix, name, key, fence) in [
-            ("shop:", "sku:42", "shop:sku:42", "{shop:sku:42}:fence"),
-            ("", "a:{42}:b", "a:{42}:b", "a:{42}:b:fence"),
-            ("", &long, &long, &format!("{{{long}}}:fence")),
-        ] {
-            let lease = stack
-                .client()
-                .prefix(prefix)
-                .lock(name)
-                .try_acquire()
-                .await
-                .unwrap();
-            assert_eq!(
-                stack.redis::<String>(&format!("GET {key}")),
-                lease.token().expose()
-            );
-            assert!(stack.redis::<bool>(&format!("EXISTS {fence}")));
-        }
-    });
+async fn a_renewal_that_is_overtaken_shortens_nothing(mut stack: Stack) {
+    let lock = stack.lock("a").ttl(ms(60_000));
+    let token = lock.try_acquire().await.unwrap().into_token();
+    // A renewal for 1 s, which arrives after one for 60 s.
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let brief = proxy.client.lock("a").ttl(ms(1_000));
+    let late = brief.resume(token.clone()).unwrap();
+    let given_up = tokio::time::timeout(ms(50), late.renew()).await;
+    assert!(given_up.is_err());
+    let lease = lock.resume(late.into_token()).unwrap();
+    lease.renew().await.unwrap();
+    proxy.deliver().await;
+    assert!(stack.redis::<u64>("PTTL a") > 50_000);
+    assert!(lease.remaining() > ms(50_000));
+    lease.release().await.unwrap();
 }
 
-fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        let (first, second, renewal) =
-            tokio::join!(lease.exec(&[]), lease.exec(&[]), lease.renew());
-        assert!(first.is_ok());
-        assert_eq!(code(second), "busy");
-        assert_eq!(renewal, Ok(()));
-        lease.release().await.unwrap();
-    });
+async fn names_with_a_prefix_or_a_hash_tag_lock_the_key_of_that_name(mut stack: Stack) {
+    let long = "ü".repeat(256);
+    for (prefix, name, key, fence) in [
+        ("shop:", "sku:42", "shop:sku:42", "{shop:sku:42}:fence"),
+        ("", "a:{42}:b", "a:{42}:b", "a:{42}:b:fence"),
+        ("", &long, &long, &format!("{{{long}}}:fence")),
+    ] {
+        let lease = stack
+            .client()
+            .prefix(prefix)
+            .lock(name)
+            .try_acquire()
+            .await
+            .unwrap();
+        assert_eq!(
+            stack.redis::<String>(&format!("GET {key}")),
+            lease.token().expose()
+        );
+        assert!(stack.redis::<bool>(&format!("EXISTS {fence}")));
+    }
 }
 
-#[test]
-fn scripts_that_ask_for_key_locking_run_too() {
-    run(async {
-        let stack = Stack::spawn();
-        for cache in [false, true, true] {
-            let client = client_of(stack.route().key_locking(true).script_cache(cache));
-            client
-                .lock("a")
-                .try_acquire()
-                .await
-                .unwrap()
-                .release()
-                .await
-                .unwrap();
-        }
-    });
+async fn overlapping_writes_of_one_lease_are_refused_and_overlapping_renewals_are_not(
+    stack: Stack,
+) {
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    let (first, second, renewal) = tokio::join!(lease.exec(&[]), lease.exec(&[]), lease.renew());
+    assert!(first.is_ok());
+    assert_eq!(code(second), "busy");
+    assert_eq!(renewal, Ok(()));
+    lease.release().await.unwrap();
 }
 
-fn contenders_are_never_inside_together_and_all_get_their_turn(spawn: Spawn) {
-    run(async {
-        const CONTENDERS: usize = 12;
-        const TURNS: usize = 5;
-        let mut stack = spawn();
-        let inside = Rc::new(Cell::new(0));
-        let mut contenders = JoinSet::new();
-        for _ in 0..CONTENDERS {
-            let lock = stack
-                .lock("a")
-                .wait_timeout(ms(60_000))
-                .max_requests(10_000);
-            let inside = inside.clone();
-            contenders.spawn_local(async move {
-                for _ in 0..TURNS {
-                    let (lease, replies) = lock
-                        .acquire_and_read(&[Command::new("GET").key("n")])
-                        .await
-                        .unwrap();
-                    inside.set(inside.get() + 1);
-                    assert_eq!(inside.get(), 1);
-                    tokio::time::sleep(ms(1)).await;
-                    let n = replies[0].as_i64().unwrap_or(0);
-                    inside.set(inside.get() - 1);
-                    lease
-                        .commit(&[Command::new("SET").key("n").arg(n + 1)])
-                        .await
-                        .unwrap();
-                }
-            });
-        }
-        contenders.join_all().await;
-        assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
-    });
+async fn scripts_that_ask_for_key_locking_run_too(stack: Stack) {
+    for cache in [false, true, true] {
+        let client = client_of(stack.route().key_locking(true).script_cache(cache));
+        client
+            .lock("a")
+            .try_acquire()
+            .await
+            .unwrap()
+            .release()
+            .await
+            .unwrap();
+    }
+}
+
+async fn contenders_are_never_inside_together_and_all_get_their_turn(spawn: Spawn) {
+    const CONTENDERS: usize = 12;
+    const TURNS: usize = 5;
+    let mut stack = spawn();
+    let inside = Rc::new(Cell::new(0));
+    let mut contenders = JoinSet::new();
+    for _ in 0..CONTENDERS {
+        let lock = stack
+            .lock("a")
+            .wait_timeout(ms(60_000))
+            .max_requests(10_000);
+        let inside = inside.clone();
+        contenders.spawn_local(async move {
+            for _ in 0..TURNS {
+                let (lease, replies) = lock
+                    .acquire_and_read(&[Command::new("GET").key("n")])
+                    .await
+                    .unwrap();
+                inside.set(inside.get() + 1);
+                assert_eq!(inside.get(), 1);
+                tokio::time::sleep(ms(1)).await;
+                let n = replies[0].as_i64().unwrap_or(0);
+                inside.set(inside.get() - 1);
+                lease
+                    .commit(&[Command::new("SET").key("n").arg(n + 1)])
+                    .await
+                    .unwrap();
+            }
+        });
+    }
+    contenders.join_all().await;
+    assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
 }

@@ -19,7 +19,19 @@ use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pa
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
 use crate::support::watched::watch as watched;
-use crate::support::{Http, Spawn, Stack, Tokio, code, eventually, ms, over, run};
+use crate::support::{Http, Spawn, Stack, Tokio, alone, code, eventually, ms, over};
+
+alone! {
+    beside_upstash_locks_debounce_the_last_of_each_goes_through,
+    waits_that_cannot_be_are_told_and_nothing_is_sent,
+    a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait,
+}
+
+over! {
+    [spawn] {
+        what_another_version_has_stored_is_refused_and_stays,
+    }
+}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -162,314 +174,277 @@ async fn arrive(clock: &Clock, stack: &mut Stack, done: &Done) -> Told {
     call
 }
 
-fn a_call_that_is_alone_waits_and_does_the_work_in_two_requests(spawn: Spawn) {
-    run(async {
+async fn a_call_that_is_alone_waits_and_does_the_work_in_two_requests(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let (done, began) = (Done::default(), Instant::now());
+    for times in 1..=2 {
+        let outcome = client.debounce("a", ms(30)).run(work(&done)).await;
+        assert_eq!(outcome, Ok(Executed(times)));
+        assert_eq!(seen.sent() as u32, 2 * times);
+    }
+    assert!(began.elapsed() >= ms(60));
+    assert_eq!(stack.waiting(), [""; 0]);
+    // The caller gets what the work comes to, an error too.
+    let debounce = client.debounce("a", ms(1));
+    let no_work = async || Err::<u8, _>(Error::example("invalid_argument", "a").expect("a code"));
+    let failed = debounce.run(no_work);
+    assert_eq!(code(failed.await), "invalid_argument");
+}
+
+async fn of_calls_that_come_close_together_only_the_last_does_the_work(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let mut calls = Vec::new();
+    for _ in 0..5 {
+        calls.push(arrive(&clock, &mut stack, &done).await);
+        assert_eq!(stack.waiting().len(), 1);
+    }
+    clock.pass_an_hour(&mut stack);
+    let last = calls.pop().unwrap();
+    for call in calls {
+        assert_eq!(call.await.unwrap(), Ok(Superseded));
+    }
+    assert_eq!(last.await.unwrap(), Ok(Executed(1)));
+    assert_eq!(done.get(), 1);
+    // The next call begins a new burst.
+    let clock = Clock::new();
+    let next = arrive(&clock, &mut stack, &done).await;
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(next.await.unwrap(), Ok(Executed(2)));
+}
+
+async fn a_burst_ends_by_its_longest_wait_whatever_comes(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let first = clock.debounce(&stack).max_wait(HOUR);
+    let first = call(first, &done);
+    eventually(|| !stack.waiting().is_empty()).await;
+    let (time, ends) = stack.times();
+    assert_eq!(time, ends);
+    // The end that the first call set counts for all. By its own, this call would wait for up
+    // to ten hours.
+    let next = arrive(&clock, &mut stack, &done).await;
+    assert_eq!(stack.times(), (ends, ends));
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(first.await.unwrap(), Ok(Superseded));
+    assert_eq!(next.await.unwrap(), Ok(Executed(1)));
+    // A wait that ends before that is not made longer.
+    let clock = Clock::new();
+    let short = arrive(&clock, &mut stack, &done).await;
+    let (time, ends) = stack.times();
+    assert_eq!(ends - time, 9 * HOUR.as_millis() as u64);
+    short.abort();
+}
+
+async fn a_call_whose_time_has_come_is_not_overtaken(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let first = arrive(&clock, &mut stack, &done).await;
+    // The first has not asked yet when the next one comes.
+    stack.pass_an_hour();
+    let later = Clock::new();
+    let next = arrive(&later, &mut stack, &done).await;
+    assert_eq!(stack.waiting().len(), 2);
+    clock.0.send_replace(true);
+    assert_eq!(first.await.unwrap(), Ok(Executed(1)));
+    later.pass_an_hour(&mut stack);
+    assert_eq!(next.await.unwrap(), Ok(Executed(2)));
+}
+
+async fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+    for faults in [
+        vec![LoseReply],
+        vec![Duplicate],
+        vec![LoseRequest],
+        vec![Pass, LoseReply],
+        vec![Pass, Duplicate],
+        vec![LoseReply, Duplicate, LoseReply, Duplicate],
+    ] {
         let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let (done, began) = (Done::default(), Instant::now());
-        for times in 1..=2 {
-            let outcome = client.debounce("a", ms(30)).run(work(&done)).await;
-            assert_eq!(outcome, Ok(Executed(times)));
-            assert_eq!(seen.sent() as u32, 2 * times);
-        }
-        assert!(began.elapsed() >= ms(60));
-        assert_eq!(stack.waiting(), [""; 0]);
-        // The caller gets what the work comes to, an error too.
-        let debounce = client.debounce("a", ms(1));
-        let no_work =
-            async || Err::<u8, _>(Error::example("invalid_argument", "a").expect("a code"));
-        let failed = debounce.run(no_work);
-        assert_eq!(code(failed.await), "invalid_argument");
-    });
-}
-
-fn of_calls_that_come_close_together_only_the_last_does_the_work(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let mut calls = Vec::new();
-        for _ in 0..5 {
-            calls.push(arrive(&clock, &mut stack, &done).await);
-            assert_eq!(stack.waiting().len(), 1);
-        }
-        clock.pass_an_hour(&mut stack);
-        let last = calls.pop().unwrap();
-        for call in calls {
-            assert_eq!(call.await.unwrap(), Ok(Superseded));
-        }
-        assert_eq!(last.await.unwrap(), Ok(Executed(1)));
-        assert_eq!(done.get(), 1);
-        // The next call begins a new burst.
-        let clock = Clock::new();
-        let next = arrive(&clock, &mut stack, &done).await;
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(next.await.unwrap(), Ok(Executed(2)));
-    });
-}
-
-fn a_burst_ends_by_its_longest_wait_whatever_comes(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let first = clock.debounce(&stack).max_wait(HOUR);
-        let first = call(first, &done);
-        eventually(|| !stack.waiting().is_empty()).await;
-        let (time, ends) = stack.times();
-        assert_eq!(time, ends);
-        // The end that the first call set counts for all. By its own, this call would wait for up
-        // to ten hours.
-        let next = arrive(&clock, &mut stack, &done).await;
-        assert_eq!(stack.times(), (ends, ends));
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(first.await.unwrap(), Ok(Superseded));
-        assert_eq!(next.await.unwrap(), Ok(Executed(1)));
-        // A wait that ends before that is not made longer.
-        let clock = Clock::new();
-        let short = arrive(&clock, &mut stack, &done).await;
-        let (time, ends) = stack.times();
-        assert_eq!(ends - time, 9 * HOUR.as_millis() as u64);
-        short.abort();
-    });
-}
-
-fn a_call_whose_time_has_come_is_not_overtaken(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let first = arrive(&clock, &mut stack, &done).await;
-        // The first has not asked yet when the next one comes.
-        stack.pass_an_hour();
-        let later = Clock::new();
-        let next = arrive(&later, &mut stack, &done).await;
-        assert_eq!(stack.waiting().len(), 2);
-        clock.0.send_replace(true);
-        assert_eq!(first.await.unwrap(), Ok(Executed(1)));
-        later.pass_an_hour(&mut stack);
-        assert_eq!(next.await.unwrap(), Ok(Executed(2)));
-    });
-}
-
-fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    run(async {
-        for faults in [
-            vec![LoseReply],
-            vec![Duplicate],
-            vec![LoseRequest],
-            vec![Pass, LoseReply],
-            vec![Pass, Duplicate],
-            vec![LoseReply, Duplicate, LoseReply, Duplicate],
-        ] {
-            let mut stack = spawn();
-            let done = Done::default();
-            let proxy = Proxy::before(&stack, faults.clone()).await;
-            let alone = proxy.client.debounce("a", ms(20)).run(work(&done)).await;
-            assert_eq!((alone, done.get()), (Ok(Executed(1)), 1));
-            // The same for a call that is overtaken.
-            let clock = Clock::new();
-            faults.into_iter().for_each(|fault| proxy.next(fault));
-            let client = clock.client(stack.route_by(&proxy.url));
-            let first = call(client.debounce("a", HOUR), &done);
-            eventually(|| !stack.waiting().is_empty()).await;
-            let last = arrive(&clock, &mut stack, &done).await;
-            clock.pass_an_hour(&mut stack);
-            assert_eq!(last.await.unwrap(), Ok(Executed(2)));
-            assert_eq!(first.await.unwrap(), Ok(Superseded));
-        }
-    });
-}
-
-fn an_arrival_that_comes_when_it_was_given_up_overtakes_nobody(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
-        let unknown = hasty.debounce("a", HOUR).run(never).await;
-        assert_eq!(code(unknown), "timed_out");
-        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
-        let other = arrive(&clock, &mut stack, &done).await;
-        proxy.deliver().await;
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(other.await.unwrap(), Ok(Executed(1)));
-    });
-}
-
-fn a_call_that_was_dropped_while_it_arrives_overtakes_nobody(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let client = proxy.client.clone();
-        let dropped =
-            tokio::task::spawn_local(async move { client.debounce("a", HOUR).run(never).await });
-        eventually(|| proxy.seen().len() == 1).await;
-        dropped.abort();
-        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
-        let other = arrive(&clock, &mut stack, &done).await;
-        proxy.deliver().await;
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(other.await.unwrap(), Ok(Executed(1)));
-    });
-}
-
-fn a_call_of_which_redis_knows_nothing_any_more_is_told_so(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        for lost in ["FLUSHALL", "DEL {a}:debounce"] {
-            let clock = Clock::new();
-            let call = arrive(&clock, &mut stack, &done).await;
-            let _: () = stack.redis(lost);
-            clock.0.send_replace(true);
-            let forgotten = call.await.unwrap().unwrap_err();
-            assert_eq!(forgotten.code(), "refused");
-            assert!(forgotten.is_outcome_unknown(), "{forgotten}");
-            assert_eq!(forgotten.lock(), Some("a"));
-        }
-        let call = arrive(&clock, &mut stack, &done).await;
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(call.await.unwrap(), Ok(Executed(1)));
-    });
-}
-
-fn a_timer_that_ends_too_early_is_waited_for_again(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let call = arrive(&clock, &mut stack, &done).await;
-        clock.0.send_replace(true);
-        // A host whose timers end at once must not ask without end.
-        let error = call.await.unwrap().unwrap_err();
-        assert_eq!(error.code(), "unavailable");
-        assert!(error.to_string().contains("timers"), "{error}");
-        assert_eq!(done.get(), 0);
-        // A host that is half a second early asks again when it is time.
-        let (route, seen) = (stack.route(), Clock::new());
-        let debounce = seen.client(route).debounce("b", ms(500));
-        assert_eq!(debounce.run(work(&done)).await, Ok(Executed(1)));
-    });
-}
-
-fn every_key_of_it_expires(spawn: Spawn) {
-    run(async {
-        let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-        let first = arrive(&clock, &mut stack, &done).await;
-        let last = arrive(&clock, &mut stack, &done).await;
-        let keys: Vec<String> = stack.redis("KEYS *");
-        assert_eq!(keys.len(), 3, "{keys:?}");
-        let longest = HOUR.as_millis() as i64 + 60_000;
-        for key in keys {
-            let left: i64 = stack.redis(&format!("PTTL {key}"));
-            assert!((1..=longest).contains(&left), "{key}: {left}");
-        }
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(first.await.unwrap(), Ok(Superseded));
-        assert_eq!(last.await.unwrap(), Ok(Executed(1)));
-    });
-}
-
-fn it_meets_no_lock_and_no_throttle_of_its_name(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let client = stack.client();
         let done = Done::default();
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        let passed = client.throttle("a", HOUR).try_pass().await;
-        assert!(passed.unwrap().is_passed());
-        let outcome = client.debounce("a", ms(5)).run(work(&done)).await;
-        assert_eq!(outcome, Ok(Executed(1)));
-        lease.release().await.unwrap();
-    });
+        let proxy = Proxy::before(&stack, faults.clone()).await;
+        let alone = proxy.client.debounce("a", ms(20)).run(work(&done)).await;
+        assert_eq!((alone, done.get()), (Ok(Executed(1)), 1));
+        // The same for a call that is overtaken.
+        let clock = Clock::new();
+        faults.into_iter().for_each(|fault| proxy.next(fault));
+        let client = clock.client(stack.route_by(&proxy.url));
+        let first = call(client.debounce("a", HOUR), &done);
+        eventually(|| !stack.waiting().is_empty()).await;
+        let last = arrive(&clock, &mut stack, &done).await;
+        clock.pass_an_hour(&mut stack);
+        assert_eq!(last.await.unwrap(), Ok(Executed(2)));
+        assert_eq!(first.await.unwrap(), Ok(Superseded));
+    }
+}
+
+async fn an_arrival_that_comes_when_it_was_given_up_overtakes_nobody(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
+    let unknown = hasty.debounce("a", HOUR).run(never).await;
+    assert_eq!(code(unknown), "timed_out");
+    eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+    let other = arrive(&clock, &mut stack, &done).await;
+    proxy.deliver().await;
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(other.await.unwrap(), Ok(Executed(1)));
+}
+
+async fn a_call_that_was_dropped_while_it_arrives_overtakes_nobody(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let client = proxy.client.clone();
+    let dropped =
+        tokio::task::spawn_local(async move { client.debounce("a", HOUR).run(never).await });
+    eventually(|| proxy.seen().len() == 1).await;
+    dropped.abort();
+    eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+    let other = arrive(&clock, &mut stack, &done).await;
+    proxy.deliver().await;
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(other.await.unwrap(), Ok(Executed(1)));
+}
+
+async fn a_call_of_which_redis_knows_nothing_any_more_is_told_so(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    for lost in ["FLUSHALL", "DEL {a}:debounce"] {
+        let clock = Clock::new();
+        let call = arrive(&clock, &mut stack, &done).await;
+        let _: () = stack.redis(lost);
+        clock.0.send_replace(true);
+        let forgotten = call.await.unwrap().unwrap_err();
+        assert_eq!(forgotten.code(), "refused");
+        assert!(forgotten.is_outcome_unknown(), "{forgotten}");
+        assert_eq!(forgotten.lock(), Some("a"));
+    }
+    let call = arrive(&clock, &mut stack, &done).await;
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(call.await.unwrap(), Ok(Executed(1)));
+}
+
+async fn a_timer_that_ends_too_early_is_waited_for_again(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let call = arrive(&clock, &mut stack, &done).await;
+    clock.0.send_replace(true);
+    // A host whose timers end at once must not ask without end.
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), "unavailable");
+    assert!(error.to_string().contains("timers"), "{error}");
+    assert_eq!(done.get(), 0);
+    // A host that is half a second early asks again when it is time.
+    let (route, seen) = (stack.route(), Clock::new());
+    let debounce = seen.client(route).debounce("b", ms(500));
+    assert_eq!(debounce.run(work(&done)).await, Ok(Executed(1)));
+}
+
+async fn every_key_of_it_expires(spawn: Spawn) {
+    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
+    let first = arrive(&clock, &mut stack, &done).await;
+    let last = arrive(&clock, &mut stack, &done).await;
+    let keys: Vec<String> = stack.redis("KEYS *");
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    let longest = HOUR.as_millis() as i64 + 60_000;
+    for key in keys {
+        let left: i64 = stack.redis(&format!("PTTL {key}"));
+        assert!((1..=longest).contains(&left), "{key}: {left}");
+    }
+    clock.pass_an_hour(&mut stack);
+    assert_eq!(first.await.unwrap(), Ok(Superseded));
+    assert_eq!(last.await.unwrap(), Ok(Executed(1)));
+}
+
+async fn it_meets_no_lock_and_no_throttle_of_its_name(stack: Stack) {
+    let client = stack.client();
+    let done = Done::default();
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    let passed = client.throttle("a", HOUR).try_pass().await;
+    assert!(passed.unwrap().is_passed());
+    let outcome = client.debounce("a", ms(5)).run(work(&done)).await;
+    assert_eq!(outcome, Ok(Executed(1)));
+    lease.release().await.unwrap();
 }
 
 /// Upstash's debounce counts calls under the name itself. After its wait it looks whether its own
 /// call is still the last.
-#[test]
-fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
-    run(async {
-        let (mut stack, clock, done) = (Stack::spawn(), Clock::new(), Done::default());
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..3 {
-            theirs.push(stack.redis::<u64>("INCR a"));
-            ours.push(arrive(&clock, &mut stack, &done).await);
-        }
-        clock.pass_an_hour(&mut stack);
-        let last: u64 = stack.redis("GET a");
-        assert!(
-            theirs
-                .iter()
-                .map(|call| *call == last)
-                .eq([false, false, true])
-        );
-        for (call, outcome) in ours.into_iter().zip([Superseded, Superseded, Executed(1)]) {
-            assert_eq!(call.await.unwrap(), Ok(outcome));
-        }
-        // Their counter never expires. A lock of the same name takes it for a holder.
-        assert_eq!(stack.redis::<i64>("PTTL a"), -1);
-        assert_eq!(code(stack.lock("a").try_acquire().await), "held");
-    });
+async fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
+    let (mut stack, clock, done) = (Stack::spawn(), Clock::new(), Done::default());
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        theirs.push(stack.redis::<u64>("INCR a"));
+        ours.push(arrive(&clock, &mut stack, &done).await);
+    }
+    clock.pass_an_hour(&mut stack);
+    let last: u64 = stack.redis("GET a");
+    assert!(
+        theirs
+            .iter()
+            .map(|call| *call == last)
+            .eq([false, false, true])
+    );
+    for (call, outcome) in ours.into_iter().zip([Superseded, Superseded, Executed(1)]) {
+        assert_eq!(call.await.unwrap(), Ok(outcome));
+    }
+    // Their counter never expires. A lock of the same name takes it for a holder.
+    assert_eq!(stack.redis::<i64>("PTTL a"), -1);
+    assert_eq!(code(stack.lock("a").try_acquire().await), "held");
 }
 
-#[test]
-fn what_another_version_has_stored_is_refused_and_stays() {
-    run(async {
-        let mut stack = Stack::spawn();
-        stack.store("{a}:debounce", "v2 something else");
-        let debounce = stack.client().debounce("a", ms(20));
-        let outcome = debounce.run(async || Ok::<_, Error>(())).await;
-        assert_eq!(code(outcome), "refused");
-        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:debounce"]);
-        let theirs: String = stack.redis("GET {a}:debounce");
-        assert_eq!(theirs, "v2 something else");
-    });
+async fn what_another_version_has_stored_is_refused_and_stays(mut stack: Stack) {
+    stack.store("{a}:debounce", "v2 something else");
+    let debounce = stack.client().debounce("a", ms(20));
+    let outcome = debounce.run(async || Ok::<_, Error>(())).await;
+    assert_eq!(code(outcome), "refused");
+    assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:debounce"]);
+    let theirs: String = stack.redis("GET {a}:debounce");
+    assert_eq!(theirs, "v2 something else");
 }
 
-#[test]
-fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
-    run(async {
-        let (client, noted) = noting();
-        let day = HOUR * 24;
-        for wait in [ms(1), day] {
-            let debounce = client.debounce("a", wait);
-            assert_eq!(debounce.check(), Ok(()));
-            assert_eq!(debounce.clone().max_wait(wait).check(), Ok(()));
-            assert_eq!(debounce.max_wait(day).check(), Ok(()));
-        }
-        let of = |wait| client.debounce("a", wait);
-        let micros = Duration::from_micros;
-        let wait = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
-        let longest = "the longest wait of a debounce is from its wait (5 ms) to 24 hours, in whole milliseconds";
-        for (debounce, what) in [
-            (of(ms(0)), wait),
-            (of(day + ms(1)), wait),
-            (of(micros(1_500)), wait),
-            (of(Duration::MAX), wait),
-            (of(Duration::MAX).max_wait(ms(0)), wait),
-            (of(ms(5)).max_wait(ms(4)), longest),
-            (of(ms(5)).max_wait(ms(0)), longest),
-            (of(ms(5)).max_wait(micros(7_500)), longest),
-            (of(ms(5)).max_wait(day + ms(1)), longest),
-            (of(ms(5)).max_wait(Duration::MAX), longest),
-            (client.debounce("", ms(0)), "the name is empty"),
-        ] {
-            let refused = debounce.clone().run(never).await.unwrap_err();
-            assert_eq!(refused.code(), "invalid_argument");
-            assert!(refused.to_string().contains(what), "{refused}");
-            assert_eq!(debounce.check(), Err(refused));
-        }
-        assert!(!noted.was_asked());
-    });
+async fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
+    let (client, noted) = noting();
+    let day = HOUR * 24;
+    for wait in [ms(1), day] {
+        let debounce = client.debounce("a", wait);
+        assert_eq!(debounce.check(), Ok(()));
+        assert_eq!(debounce.clone().max_wait(wait).check(), Ok(()));
+        assert_eq!(debounce.max_wait(day).check(), Ok(()));
+    }
+    let of = |wait| client.debounce("a", wait);
+    let micros = Duration::from_micros;
+    let wait = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
+    let longest =
+        "the longest wait of a debounce is from its wait (5 ms) to 24 hours, in whole milliseconds";
+    for (debounce, what) in [
+        (of(ms(0)), wait),
+        (of(day + ms(1)), wait),
+        (of(micros(1_500)), wait),
+        (of(Duration::MAX), wait),
+        (of(Duration::MAX).max_wait(ms(0)), wait),
+        (of(ms(5)).max_wait(ms(4)), longest),
+        (of(ms(5)).max_wait(ms(0)), longest),
+        (of(ms(5)).max_wait(micros(7_500)), longest),
+        (of(ms(5)).max_wait(day + ms(1)), longest),
+        (of(ms(5)).max_wait(Duration::MAX), longest),
+        (client.debounce("", ms(0)), "the name is empty"),
+    ] {
+        let refused = debounce.clone().run(never).await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains(what), "{refused}");
+        assert_eq!(debounce.check(), Err(refused));
+    }
+    assert!(!noted.was_asked());
 }
 
-#[test]
-fn a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait() {
-    run(async {
-        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
-        let bridge = stack::Bridge::options().redis(redis.url()).start();
-        let bridge = bridge.expect("a bridge");
-        let (url, credential) = (bridge.url(), bridge.token());
-        let (client, seen) = watched(Bridge::upstash(url, credential).unwrap());
-        let waits = client.debounce("a", ms(1_000));
-        let first =
-            tokio::task::spawn_local(async move { waits.run(async || Ok::<_, Error>(7)).await });
-        eventually(|| redis.ask("EXISTS {a}:debounce")).await;
-        let _: () = redis.ask("CONFIG SET maxmemory 1");
-        let full = client.debounce("a", ms(5)).run(never).await.unwrap_err();
-        assert_eq!((full.code(), full.is_outcome_unknown()), ("refused", false));
-        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
-        assert_eq!(seen.abandoned(), 0);
-    });
+async fn a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait() {
+    let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+    let bridge = stack::Bridge::options().redis(redis.url()).start();
+    let bridge = bridge.expect("a bridge");
+    let (url, credential) = (bridge.url(), bridge.token());
+    let (client, seen) = watched(Bridge::upstash(url, credential).unwrap());
+    let waits = client.debounce("a", ms(1_000));
+    let first =
+        tokio::task::spawn_local(async move { waits.run(async || Ok::<_, Error>(7)).await });
+    eventually(|| redis.ask("EXISTS {a}:debounce")).await;
+    let _: () = redis.ask("CONFIG SET maxmemory 1");
+    let full = client.debounce("a", ms(5)).run(never).await.unwrap_err();
+    assert_eq!((full.code(), full.is_outcome_unknown()), ("refused", false));
+    assert_eq!(first.await.unwrap(), Ok(Executed(7)));
+    assert_eq!(seen.abandoned(), 0);
 }

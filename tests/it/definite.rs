@@ -10,7 +10,21 @@ use tokio::net::TcpListener;
 
 use crate::outcomes::{EXECUTED_PERHAPS, NOT_EXECUTED, acquire_at};
 use crate::support::faulty::{forward, json, serve};
-use crate::support::{Stack, client, client_of, run};
+use crate::support::{Stack, alone, client, client_of, over, run};
+
+alone! {
+    what_a_gateway_says_of_itself_is_unknown_whatever_words_it_uses,
+    a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing,
+    a_connection_that_was_refused_is_known_to_have_carried_nothing,
+    a_refused_repeat_says_nothing_of_the_request_before_it,
+}
+
+over! {
+    [spawn] {
+        a_commit_whose_answer_a_busy_gateway_lost_is_unknown,
+        a_key_of_another_type_says_nothing_of_the_commit_before_it,
+    }
+}
 
 async fn check(cases: &[(u16, &'static str, &str, bool)]) {
     for &(status, body, code, executed_perhaps) in cases {
@@ -23,33 +37,30 @@ async fn check(cases: &[(u16, &'static str, &str, bool)]) {
     }
 }
 
-#[test]
-fn what_a_gateway_says_of_itself_is_unknown_whatever_words_it_uses() {
-    run(async {
-        for (status, body) in [
-            (502, r#"{"error":"upstream too busy"}"#),
-            (503, r#"{"error":"BUSY"}"#),
-            (503, r#"{"error":"BUSY Redis is busy running a script."}"#),
-            (503, r#"{"error":"service is LOADING"}"#),
-            (503, r#"{"error":"readonly"}"#),
-            (503, r#"{"error":"READONLY mode: nothing was executed"}"#),
-            (503, r#"{"error":"ERR redis connection failed"}"#),
-            (500, r#"{"error":"NOSCRIPT"}"#),
-            (500, r#"{"error":"NOAUTH"}"#),
-            (500, r#"{"error":"OOM killed"}"#),
-            (500, r#"{"error":"WRONGTYPE"}"#),
-            (
-                500,
-                r#"{"error":"Failed to execute Redis command: Connection is closed."}"#,
-            ),
-            (
-                500,
-                r#"{"error":"Failed to execute Redis command: socket BUSY"}"#,
-            ),
-        ] {
-            check(&[(status, body, "unavailable", EXECUTED_PERHAPS)]).await;
-        }
-    });
+async fn what_a_gateway_says_of_itself_is_unknown_whatever_words_it_uses() {
+    for (status, body) in [
+        (502, r#"{"error":"upstream too busy"}"#),
+        (503, r#"{"error":"BUSY"}"#),
+        (503, r#"{"error":"BUSY Redis is busy running a script."}"#),
+        (503, r#"{"error":"service is LOADING"}"#),
+        (503, r#"{"error":"readonly"}"#),
+        (503, r#"{"error":"READONLY mode: nothing was executed"}"#),
+        (503, r#"{"error":"ERR redis connection failed"}"#),
+        (500, r#"{"error":"NOSCRIPT"}"#),
+        (500, r#"{"error":"NOAUTH"}"#),
+        (500, r#"{"error":"OOM killed"}"#),
+        (500, r#"{"error":"WRONGTYPE"}"#),
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: Connection is closed."}"#,
+        ),
+        (
+            500,
+            r#"{"error":"Failed to execute Redis command: socket BUSY"}"#,
+        ),
+    ] {
+        check(&[(status, body, "unavailable", EXECUTED_PERHAPS)]).await;
+    }
 }
 
 #[test]
@@ -217,127 +228,110 @@ fn a_bridge_that_says_in_a_member_of_its_own_that_nothing_was_executed_is_believ
     ]));
 }
 
-#[test]
-fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let (bridge, executed) = (stack.url(), Rc::new(Cell::new(0)));
-        let count = executed.clone();
-        let url = serve(move |asked| {
-            let (bridge, count) = (bridge.clone(), count.clone());
-            async move {
-                let answer = forward(&bridge, &asked).await;
-                let is_commit = asked.body.contains("INCR");
-                count.set(count.get() + u32::from(is_commit));
-                let busy = json(503, r#"{"error":"upstream too busy"}"#);
-                Some(if is_commit { busy } else { answer })
-            }
-        })
-        .await;
-        let client = client_of(stack.route_by(&url)).max_attempts(1);
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        let incr = [Command::new("INCR").key("n")];
-        assert!(lease.commit(&incr).await.unwrap_err().is_outcome_unknown());
-        assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
-    });
+async fn a_commit_whose_answer_a_busy_gateway_lost_is_unknown(mut stack: Stack) {
+    let (bridge, executed) = (stack.url(), Rc::new(Cell::new(0)));
+    let count = executed.clone();
+    let url = serve(move |asked| {
+        let (bridge, count) = (bridge.clone(), count.clone());
+        async move {
+            let answer = forward(&bridge, &asked).await;
+            let is_commit = asked.body.contains("INCR");
+            count.set(count.get() + u32::from(is_commit));
+            let busy = json(503, r#"{"error":"upstream too busy"}"#);
+            Some(if is_commit { busy } else { answer })
+        }
+    })
+    .await;
+    let client = client_of(stack.route_by(&url)).max_attempts(1);
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    let incr = [Command::new("INCR").key("n")];
+    assert!(lease.commit(&incr).await.unwrap_err().is_outcome_unknown());
+    assert_eq!((executed.get(), stack.redis::<i64>("GET n")), (1, 1));
 }
 
-#[test]
-fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
-    run(async {
-        let mut redis = RedisServer::start(&[]);
-        let bridge = stack::Bridge::options().redis(redis.url()).start();
-        let bridge = bridge.expect("a bridge");
-        let client = client(bridge.url(), bridge.token()).max_attempts(1);
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        redis.kill();
-        let mut errors = Vec::new();
-        // What was under way when Redis died may have been executed. After that, the bridge knows
-        // that Redis is gone.
-        for _ in 0..2 {
-            errors.push(client.lock("b").try_acquire().await.unwrap_err());
-        }
-        errors.push(lease.renew().await.unwrap_err());
-        errors.remove(0);
-        for error in errors {
-            assert_eq!(
-                (error.code(), error.is_outcome_unknown()),
-                ("unavailable", false)
-            );
-        }
-        let _ = lease.into_token();
-    });
-}
-
-#[test]
-fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
-    run(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        drop(listener);
-        let client = client_of(Bridge::upstash(&url, "credential").unwrap());
-        let error = client.lock("a").try_acquire().await.unwrap_err();
+async fn a_redis_that_cannot_be_reached_is_known_to_have_executed_nothing() {
+    let mut redis = RedisServer::start(&[]);
+    let bridge = stack::Bridge::options().redis(redis.url()).start();
+    let bridge = bridge.expect("a bridge");
+    let client = client(bridge.url(), bridge.token()).max_attempts(1);
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    redis.kill();
+    let mut errors = Vec::new();
+    // What was under way when Redis died may have been executed. After that, the bridge knows
+    // that Redis is gone.
+    for _ in 0..2 {
+        errors.push(client.lock("b").try_acquire().await.unwrap_err());
+    }
+    errors.push(lease.renew().await.unwrap_err());
+    errors.remove(0);
+    for error in errors {
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
             ("unavailable", false)
         );
-    });
+    }
+    let _ = lease.into_token();
 }
 
-#[test]
-fn a_refused_repeat_says_nothing_of_the_request_before_it() {
-    run(async {
-        // The server accepts one connection, hangs up on it, and is gone.
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::task::spawn_local(async move { drop(listener.accept().await) });
-        let client = client_of(Bridge::upstash(&url, "credential").unwrap());
-        let error = client.lock("a").try_acquire().await.unwrap_err();
-        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
-        assert!(error.is_outcome_unknown());
-    });
+async fn a_connection_that_was_refused_is_known_to_have_carried_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = client_of(Bridge::upstash(&url, "credential").unwrap());
+    let error = client.lock("a").try_acquire().await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("unavailable", false)
+    );
 }
 
-#[test]
-fn a_key_of_another_type_says_nothing_of_the_commit_before_it() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let (bridge, commits) = (stack.url(), Rc::new(Cell::new(0)));
-        let count = commits.clone();
-        // The first commit is executed, and its answer is lost. The next finds what that stored.
-        let url = serve(move |asked| {
-            let (bridge, count) = (bridge.clone(), count.clone());
-            async move {
-                let is_commit = asked.body.contains("INCR");
-                count.set(count.get() + u32::from(is_commit));
-                match (is_commit, count.get()) {
-                    (true, 1) => {
-                        forward(&bridge, &asked).await;
-                        None
-                    }
-                    (true, _) => Some(json(
-                        400,
-                        r#"{"error":"WRONGTYPE Operation against a key"}"#,
-                    )),
-                    _ => Some(forward(&bridge, &asked).await),
+async fn a_refused_repeat_says_nothing_of_the_request_before_it() {
+    // The server accepts one connection, hangs up on it, and is gone.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::task::spawn_local(async move { drop(listener.accept().await) });
+    let client = client_of(Bridge::upstash(&url, "credential").unwrap());
+    let error = client.lock("a").try_acquire().await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+    assert!(error.is_outcome_unknown());
+}
+
+async fn a_key_of_another_type_says_nothing_of_the_commit_before_it(mut stack: Stack) {
+    let (bridge, commits) = (stack.url(), Rc::new(Cell::new(0)));
+    let count = commits.clone();
+    // The first commit is executed, and its answer is lost. The next finds what that stored.
+    let url = serve(move |asked| {
+        let (bridge, count) = (bridge.clone(), count.clone());
+        async move {
+            let is_commit = asked.body.contains("INCR");
+            count.set(count.get() + u32::from(is_commit));
+            match (is_commit, count.get()) {
+                (true, 1) => {
+                    forward(&bridge, &asked).await;
+                    None
                 }
+                (true, _) => Some(json(
+                    400,
+                    r#"{"error":"WRONGTYPE Operation against a key"}"#,
+                )),
+                _ => Some(forward(&bridge, &asked).await),
             }
-        })
-        .await;
-        let lease = client_of(stack.route_by(&url))
-            .lock("a")
-            .try_acquire()
-            .await
-            .unwrap();
-        let error = lease
-            .commit(&[Command::new("INCR").key("n")])
-            .await
-            .unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("wrong_type", true),
-            "{error}"
-        );
-        assert_eq!((commits.get() > 1, stack.redis::<i64>("GET n")), (true, 1));
-    });
+        }
+    })
+    .await;
+    let lease = client_of(stack.route_by(&url))
+        .lock("a")
+        .try_acquire()
+        .await
+        .unwrap();
+    let error = lease
+        .commit(&[Command::new("INCR").key("n")])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("wrong_type", true),
+        "{error}"
+    );
+    assert_eq!((commits.get() > 1, stack.redis::<i64>("GET n")), (true, 1));
 }

@@ -30,7 +30,7 @@ fn every_test_that_a_page_names_exists() {
         let text = text(&file);
         // How a test begins in Rust, in TypeScript, and in the simulation's tables of broken
         // scripts.
-        let starts = ["fn {}(", "  async {}(", "    {}: "].map(|start| start.replace("{}", &name));
+        let starts = ["fn {}(", "  async {}(", "    {}:"].map(|start| start.replace("{}", &name));
         let is_there = starts.iter().any(|start| text.contains(start.as_str()));
         assert!(is_there, "{file} has no {name}");
     }

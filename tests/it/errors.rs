@@ -13,7 +13,24 @@ use edgelock::{
 use testkit::paths;
 
 use crate::support::noted::Drawn;
-use crate::support::{Stack, client_of, ms, run};
+use crate::support::{Stack, alone, client_of, ms, over};
+
+alone! {
+    what_the_transport_said_is_in_the_message_or_the_source_without_secrets_and_never_in_both,
+    a_connection_that_is_refused_says_so,
+    a_name_that_does_not_resolve_says_so,
+    a_build_without_tls_says_so,
+    an_error_names_the_lock_also_where_the_way_to_it_failed,
+    a_throttle_and_a_debounce_are_not_called_locks,
+    a_call_of_unknown_outcome_may_be_made_again_unless_it_writes,
+    advice_follows_what_is_known_and_is_the_same_in_both_languages,
+}
+
+over! {
+    [spawn] {
+        an_invalid_argument_names_the_lock_that_it_was_given_for,
+    }
+}
 
 const CREDENTIAL: &str = "credential-of-the-bridge";
 /// The token of every acquisition of [`Drawn`].
@@ -39,44 +56,42 @@ async fn failure(of: TransportError) -> Error {
     lock.try_acquire().await.expect_err("no response")
 }
 
-#[test]
-fn what_the_transport_said_is_in_the_message_or_the_source_without_secrets_and_never_in_both() {
-    run(async {
-        let said = || format!("no way to {CREDENTIAL} for {TOKEN}");
-        let shown = "no way to … for …";
-        let message = format!(r#"unavailable: {shown} (for "shop:sku:42")"#);
-        let interrupted = format!("interrupted: {shown}");
-        let broke_off = r#"the answer broke off (for "shop:sku:42")"#;
-        for (of, told, source, is_known) in [
-            (
-                TransportError::NotSent(said()),
-                message.as_str(),
-                None,
-                true,
-            ),
-            (TransportError::NoResponse(said()), &message, None, false),
-            (
-                TransportError::Interrupted(said()),
-                broke_off,
-                Some(interrupted),
-                false,
-            ),
-        ] {
-            let error = failure(of).await;
-            assert_eq!(error.to_string(), told);
-            assert_eq!(error.source().map(ToString::to_string), source);
-            assert_eq!(error.is_outcome_unknown(), !is_known);
-            let all = format!("{error} {error:?}");
-            assert!(!all.contains("creden") && !all.contains("AAA"), "{all}");
-        }
-        for of in [TransportError::TimedOut, TransportError::TooLarge] {
-            let error = failure(of).await;
-            assert!(
-                error.source().is_none() && error.is_outcome_unknown(),
-                "{error}"
-            );
-        }
-    });
+async fn what_the_transport_said_is_in_the_message_or_the_source_without_secrets_and_never_in_both()
+{
+    let said = || format!("no way to {CREDENTIAL} for {TOKEN}");
+    let shown = "no way to … for …";
+    let message = format!(r#"unavailable: {shown} (for "shop:sku:42")"#);
+    let interrupted = format!("interrupted: {shown}");
+    let broke_off = r#"the answer broke off (for "shop:sku:42")"#;
+    for (of, told, source, is_known) in [
+        (
+            TransportError::NotSent(said()),
+            message.as_str(),
+            None,
+            true,
+        ),
+        (TransportError::NoResponse(said()), &message, None, false),
+        (
+            TransportError::Interrupted(said()),
+            broke_off,
+            Some(interrupted),
+            false,
+        ),
+    ] {
+        let error = failure(of).await;
+        assert_eq!(error.to_string(), told);
+        assert_eq!(error.source().map(ToString::to_string), source);
+        assert_eq!(error.is_outcome_unknown(), !is_known);
+        let all = format!("{error} {error:?}");
+        assert!(!all.contains("creden") && !all.contains("AAA"), "{all}");
+    }
+    for of in [TransportError::TimedOut, TransportError::TooLarge] {
+        let error = failure(of).await;
+        assert!(
+            error.source().is_none() && error.is_outcome_unknown(),
+            "{error}"
+        );
+    }
 }
 
 /// The error of a native client, which says nothing of the address and of the credential.
@@ -98,124 +113,105 @@ async fn native_failure(url: &str) -> Error {
     error
 }
 
-#[test]
-fn a_connection_that_is_refused_says_so() {
-    run(async {
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = port.local_addr().expect("an address");
-        drop(port);
-        let error = native_failure(&format!("http://{address}")).await;
-        assert!(error.to_string().contains("Connection refused"), "{error}");
-    });
+async fn a_connection_that_is_refused_says_so() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = port.local_addr().expect("an address");
+    drop(port);
+    let error = native_failure(&format!("http://{address}")).await;
+    assert!(error.to_string().contains("Connection refused"), "{error}");
 }
 
-#[test]
-fn a_name_that_does_not_resolve_says_so() {
-    run(async {
-        let error = native_failure("http://bridge.invalid").await;
-        assert!(
-            error.to_string().contains("failed to lookup address"),
-            "{error}"
-        );
-    });
+async fn a_name_that_does_not_resolve_says_so() {
+    let error = native_failure("http://bridge.invalid").await;
+    assert!(
+        error.to_string().contains("failed to lookup address"),
+        "{error}"
+    );
 }
 
 /// These tests are built without TLS.
-#[test]
-fn a_build_without_tls_says_so() {
-    run(async {
-        let error = native_failure("https://127.0.0.1:1").await;
-        assert!(error.to_string().contains("scheme is not http"), "{error}");
-    });
+async fn a_build_without_tls_says_so() {
+    let error = native_failure("https://127.0.0.1:1").await;
+    assert!(error.to_string().contains("scheme is not http"), "{error}");
 }
 
-#[test]
-fn an_error_names_the_lock_also_where_the_way_to_it_failed() {
-    run(async {
-        for of in [
-            TransportError::NotSent("refused".into()),
-            TransportError::TimedOut,
-            TransportError::TooLarge,
+async fn an_error_names_the_lock_also_where_the_way_to_it_failed() {
+    for of in [
+        TransportError::NotSent("refused".into()),
+        TransportError::TimedOut,
+        TransportError::TooLarge,
+    ] {
+        let error = failure(of).await;
+        assert_eq!(error.lock(), Some("shop:sku:42"));
+        assert!(
+            error.to_string().ends_with(r#" (for "shop:sku:42")"#),
+            "{error}"
+        );
+    }
+}
+
+async fn an_invalid_argument_names_the_lock_that_it_was_given_for(stack: Stack) {
+    let lock = stack.lock("sku:42");
+    let lease = lock.try_acquire().await.unwrap();
+    let long = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
+    let client = stack.client();
+    let all = client.lock_all(["sku:42", "sku:43"]);
+    for (error, name) in [
+        (lock.clone().ttl(ms(1)).check(), Some("sku:42")),
+        (
+            lock.check_reads(&[Command::new("SET").key("x")]),
+            Some("sku:42"),
+        ),
+        (
+            lease.exec(slice::from_ref(&long)).await.map(drop),
+            Some("sku:42"),
+        ),
+        (lease.downgrade().await, Some("sku:42")),
+        (all.signal_list("x").check(), Some("sku:42, sku:43")),
+        (client.throttle("sku:42", ms(0)).check(), Some("sku:42")),
+        (client.debounce("sku:42", ms(0)).check(), Some("sku:42")),
+        (client.once("sku:42").keep(ms(0)).check(), Some("sku:42")),
+        (
+            client.read(&[Command::new("SET").key("x")]).await.map(drop),
+            None,
+        ),
+        (Token::parse("x").map(drop), None),
+    ] {
+        let error = error.unwrap_err();
+        assert_eq!((error.code(), error.lock()), ("invalid_argument", name));
+        let names_it = error.to_string().contains("sku:42");
+        assert_eq!(names_it, name.is_some(), "{error}");
+    }
+    lease.release().await.unwrap();
+}
+
+async fn a_throttle_and_a_debounce_are_not_called_locks() {
+    let wrong = r#"{"error":"WRONGTYPE Operation against a key"}"#;
+    for comes_to in [
+        Err(TransportError::NotSent("refused".into())),
+        Err(TransportError::TimedOut),
+        Ok(Response::new(404, "")),
+        Ok(Response::new(200, "<html>")),
+        Ok(Response::new(400, wrong)),
+    ] {
+        let client = client_that(comes_to);
+        let (throttle, debounce) = (client.throttle("a", ms(9)), client.debounce("a", ms(9)));
+        for error in [
+            throttle.try_pass().await.unwrap_err(),
+            debounce.run(async || Ok::<_, Error>(())).await.unwrap_err(),
+            client.throttle("", ms(9)).check().unwrap_err(),
+            client.debounce("a}", ms(9)).check().unwrap_err(),
+            client.throttle("a", ms(0)).check().unwrap_err(),
         ] {
-            let error = failure(of).await;
-            assert_eq!(error.lock(), Some("shop:sku:42"));
+            let text = error.to_string();
+            let names_none = text.replace("a lock of another kind", "");
+            assert!(!names_none.contains("lock"), "{text}");
             assert!(
-                error.to_string().ends_with(r#" (for "shop:sku:42")"#),
-                "{error}"
+                error.lock().is_some_and(|name| text.contains(name)),
+                "{text}"
             );
         }
-    });
-}
-
-#[test]
-fn an_invalid_argument_names_the_lock_that_it_was_given_for() {
-    run(async {
-        let stack = Stack::spawn();
-        let lock = stack.lock("sku:42");
-        let lease = lock.try_acquire().await.unwrap();
-        let long = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
-        let client = stack.client();
-        let all = client.lock_all(["sku:42", "sku:43"]);
-        for (error, name) in [
-            (lock.clone().ttl(ms(1)).check(), Some("sku:42")),
-            (
-                lock.check_reads(&[Command::new("SET").key("x")]),
-                Some("sku:42"),
-            ),
-            (
-                lease.exec(slice::from_ref(&long)).await.map(drop),
-                Some("sku:42"),
-            ),
-            (lease.downgrade().await, Some("sku:42")),
-            (all.signal_list("x").check(), Some("sku:42, sku:43")),
-            (client.throttle("sku:42", ms(0)).check(), Some("sku:42")),
-            (client.debounce("sku:42", ms(0)).check(), Some("sku:42")),
-            (client.once("sku:42").keep(ms(0)).check(), Some("sku:42")),
-            (
-                client.read(&[Command::new("SET").key("x")]).await.map(drop),
-                None,
-            ),
-            (Token::parse("x").map(drop), None),
-        ] {
-            let error = error.unwrap_err();
-            assert_eq!((error.code(), error.lock()), ("invalid_argument", name));
-            let names_it = error.to_string().contains("sku:42");
-            assert_eq!(names_it, name.is_some(), "{error}");
-        }
-        lease.release().await.unwrap();
-    });
-}
-
-#[test]
-fn a_throttle_and_a_debounce_are_not_called_locks() {
-    run(async {
-        let wrong = r#"{"error":"WRONGTYPE Operation against a key"}"#;
-        for comes_to in [
-            Err(TransportError::NotSent("refused".into())),
-            Err(TransportError::TimedOut),
-            Ok(Response::new(404, "")),
-            Ok(Response::new(200, "<html>")),
-            Ok(Response::new(400, wrong)),
-        ] {
-            let client = client_that(comes_to);
-            let (throttle, debounce) = (client.throttle("a", ms(9)), client.debounce("a", ms(9)));
-            for error in [
-                throttle.try_pass().await.unwrap_err(),
-                debounce.run(async || Ok::<_, Error>(())).await.unwrap_err(),
-                client.throttle("", ms(9)).check().unwrap_err(),
-                client.debounce("a}", ms(9)).check().unwrap_err(),
-                client.throttle("a", ms(0)).check().unwrap_err(),
-            ] {
-                let text = error.to_string();
-                let names_none = text.replace("a lock of another kind", "");
-                assert!(!names_none.contains("lock"), "{text}");
-                assert!(
-                    error.lock().is_some_and(|name| text.contains(name)),
-                    "{text}"
-                );
-            }
-        }
-    });
+    }
 }
 
 #[test]
@@ -257,47 +253,44 @@ fn what_may_be_made_again_is_what_the_page_says() {
     assert_eq!(codes, 27);
 }
 
-#[test]
-fn a_call_of_unknown_outcome_may_be_made_again_unless_it_writes() {
-    run(async {
-        let answers = [
-            (Err(TransportError::TimedOut), true, true),
-            (Err(TransportError::NoResponse("gone".into())), true, true),
-            (Ok(Response::new(200, "")), true, true),
-            (Ok(Response::new(200, "{}")), true, true),
-            (Err(TransportError::NotSent("refused".into())), false, true),
-            (Ok(Response::new(503, "{}")), true, true),
-            (Ok(Response::new(200, "<html>")), true, false),
-            (Ok(Response::new(401, "{}")), false, false),
-        ];
-        let incr = [Command::new("INCR").key("n")];
-        for (comes_to, is_unknown, can_pass) in answers {
-            let client = client_that(comes_to);
-            let lock = client.lock("a").wait_timeout(ms(0));
-            let token = || Token::parse(TOKEN).unwrap();
-            let lease = || lock.resume(token()).unwrap();
-            for error in [
-                lock.try_acquire().await.unwrap_err(),
-                lock.acquire().await.map(drop).unwrap_err(),
-                lock.inspect().await.map(drop).unwrap_err(),
-                client.read(&[Command::new("TIME")]).await.unwrap_err(),
-                lease().renew().await.unwrap_err(),
-                lease().release().await.unwrap_err(),
-            ] {
-                assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
-                assert_eq!(error.is_retryable(), can_pass, "{error}");
-            }
-            for error in [
-                lease().exec(&incr).await.unwrap_err(),
-                lease().commit(&incr).await.unwrap_err(),
-                lock.force_release().await.map(drop).unwrap_err(),
-                client.once("a").forget().await.map(drop).unwrap_err(),
-            ] {
-                assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
-                assert_eq!(error.is_retryable(), can_pass && !is_unknown, "{error}");
-            }
+async fn a_call_of_unknown_outcome_may_be_made_again_unless_it_writes() {
+    let answers = [
+        (Err(TransportError::TimedOut), true, true),
+        (Err(TransportError::NoResponse("gone".into())), true, true),
+        (Ok(Response::new(200, "")), true, true),
+        (Ok(Response::new(200, "{}")), true, true),
+        (Err(TransportError::NotSent("refused".into())), false, true),
+        (Ok(Response::new(503, "{}")), true, true),
+        (Ok(Response::new(200, "<html>")), true, false),
+        (Ok(Response::new(401, "{}")), false, false),
+    ];
+    let incr = [Command::new("INCR").key("n")];
+    for (comes_to, is_unknown, can_pass) in answers {
+        let client = client_that(comes_to);
+        let lock = client.lock("a").wait_timeout(ms(0));
+        let token = || Token::parse(TOKEN).unwrap();
+        let lease = || lock.resume(token()).unwrap();
+        for error in [
+            lock.try_acquire().await.unwrap_err(),
+            lock.acquire().await.map(drop).unwrap_err(),
+            lock.inspect().await.map(drop).unwrap_err(),
+            client.read(&[Command::new("TIME")]).await.unwrap_err(),
+            lease().renew().await.unwrap_err(),
+            lease().release().await.unwrap_err(),
+        ] {
+            assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
+            assert_eq!(error.is_retryable(), can_pass, "{error}");
         }
-    });
+        for error in [
+            lease().exec(&incr).await.unwrap_err(),
+            lease().commit(&incr).await.unwrap_err(),
+            lock.force_release().await.map(drop).unwrap_err(),
+            client.once("a").forget().await.map(drop).unwrap_err(),
+        ] {
+            assert_eq!(error.is_outcome_unknown(), is_unknown, "{error}");
+            assert_eq!(error.is_retryable(), can_pass && !is_unknown, "{error}");
+        }
+    }
 }
 
 /// The advice of the npm package by code or reason, with the names that Rust has for things.
@@ -419,54 +412,51 @@ const NO_REASONS: [(u16, &str); 6] = [
     (503, "status 404"),
 ];
 
-#[test]
-fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
-    run(async {
-        let answered = async |status, said: &str| {
-            let body = format!(r#"{{"error":"{said}"}}"#);
-            let client = client_that(Ok(Response::new(status, body)));
-            client.lock("a").try_acquire().await.unwrap_err()
-        };
-        let mut told = advice_of_the_npm_package();
-        for (status, said) in NO_REASONS {
-            let error = answered(status, said).await;
-            assert_eq!(
-                (error.reason(), error.advice()),
-                (None, told[error.code()].as_str())
-            );
-        }
-        let mut reasons: BTreeSet<_> = REASONS.map(|(.., reason)| reason).into();
-        for (status, said, reason) in REASONS {
-            let error = answered(status, said).await;
-            assert_eq!(
-                (error.reason(), error.advice()),
-                (Some(reason), told[reason].as_str()),
-                "{error}"
-            );
-        }
-        let mut held = Error::example("held", "a").expect("a code");
-        if let Error::Held { remaining, .. } = &mut held {
-            *remaining = None;
-        }
-        reasons.extend(held.reason());
-        assert_eq!(held.advice(), told["never_expires"]);
-        // Every reason that there is was seen, and the package knows no other.
-        let of_rust = text("src/error/reason.rs");
-        let names = of_rust
-            .split("=> \"")
-            .skip(1)
-            .filter_map(|rest| rest.split('"').next());
-        assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
-        told.retain(|key, _| !reasons.contains(key.as_str()));
-        // These are JavaScript's.
-        for own in ["internal", "no_environment", "no_crypto", "no_wasm"] {
-            assert!(told.remove(own).is_some(), "{own}");
-        }
-        assert_eq!(told.len(), 27);
-        for (code, advice) in told {
-            assert_eq!(Error::example(&code, "a").expect(&code).advice(), advice);
-        }
-    });
+async fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
+    let answered = async |status, said: &str| {
+        let body = format!(r#"{{"error":"{said}"}}"#);
+        let client = client_that(Ok(Response::new(status, body)));
+        client.lock("a").try_acquire().await.unwrap_err()
+    };
+    let mut told = advice_of_the_npm_package();
+    for (status, said) in NO_REASONS {
+        let error = answered(status, said).await;
+        assert_eq!(
+            (error.reason(), error.advice()),
+            (None, told[error.code()].as_str())
+        );
+    }
+    let mut reasons: BTreeSet<_> = REASONS.map(|(.., reason)| reason).into();
+    for (status, said, reason) in REASONS {
+        let error = answered(status, said).await;
+        assert_eq!(
+            (error.reason(), error.advice()),
+            (Some(reason), told[reason].as_str()),
+            "{error}"
+        );
+    }
+    let mut held = Error::example("held", "a").expect("a code");
+    if let Error::Held { remaining, .. } = &mut held {
+        *remaining = None;
+    }
+    reasons.extend(held.reason());
+    assert_eq!(held.advice(), told["never_expires"]);
+    // Every reason that there is was seen, and the package knows no other.
+    let of_rust = text("src/error/reason.rs");
+    let names = of_rust
+        .split("=> \"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
+    assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
+    told.retain(|key, _| !reasons.contains(key.as_str()));
+    // These are JavaScript's.
+    for own in ["internal", "no_environment", "no_crypto", "no_wasm"] {
+        assert!(told.remove(own).is_some(), "{own}");
+    }
+    assert_eq!(told.len(), 27);
+    for (code, advice) in told {
+        assert_eq!(Error::example(&code, "a").expect(&code).advice(), advice);
+    }
 }
 
 #[test]

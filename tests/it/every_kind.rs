@@ -6,8 +6,12 @@ use edgelock::{Client, Command, Error, Lease, Lock, Reply, Runtime, Transport};
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
-use crate::support::{Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, TestLock, alone, client, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
+
+alone! {
+    what_cannot_be_one_is_refused,
+}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -23,13 +27,11 @@ over! {
 }
 
 /// Runs `test` with each kind, each time with a stack of its own.
-fn each(spawn: Spawn, test: impl AsyncFn(Stack, Kind)) {
-    run(async {
-        for kind in Kind::ALL {
-            println!("{kind:?}");
-            test(spawn(), kind).await;
-        }
-    });
+async fn each(spawn: Spawn, test: impl AsyncFn(Stack, Kind)) {
+    for kind in Kind::ALL {
+        println!("{kind:?}");
+        test(spawn(), kind).await;
+    }
 }
 
 /// The lock under test. Of a semaphore, two may have it.
@@ -88,7 +90,7 @@ fn incr() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
 
-fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
+async fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let lock = lock(kind, &stack.client());
         let other = stack.beside(kind).await;
@@ -117,10 +119,11 @@ fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
             assert_eq!(code(result), "lost");
         }
         assert_eq!(stack.redis::<u32>("GET n"), 3);
-    });
+    })
+    .await;
 }
 
-fn a_try_that_reads_reads_whether_it_has_the_lock_or_not(spawn: Spawn) {
+async fn a_try_that_reads_reads_whether_it_has_the_lock_or_not(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let _: () = stack.redis("SET stock 7");
         let read = [Command::new("GET").key("stock")];
@@ -132,10 +135,11 @@ fn a_try_that_reads_reads_whether_it_has_the_lock_or_not(spawn: Spawn) {
         assert!(refused.is_none());
         assert_eq!(replies, found);
         lease.expect("a lease").release().await.unwrap();
-    });
+    })
+    .await;
 }
 
-fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
+async fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         for fault in [LoseReply, Duplicate] {
             let other = stack.beside(kind).await;
@@ -155,10 +159,11 @@ fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
             }
         }
         assert_eq!(stack.redis::<u32>("GET n"), 2);
-    });
+    })
+    .await;
 }
 
-fn an_acquisition_that_was_given_up_holds_nothing(spawn: Spawn) {
+async fn an_acquisition_that_was_given_up_holds_nothing(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let other = stack.beside(kind).await;
         let others = usize::from(other.is_some());
@@ -178,10 +183,11 @@ fn an_acquisition_that_was_given_up_holds_nothing(spawn: Spawn) {
         // Dropping a lease gives it back.
         drop(other);
         eventually(|| stack.holds(kind) == 0).await;
-    });
+    })
+    .await;
 }
 
-fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
+async fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let lock = lock(kind, &stack.client());
         let long = lock.clone().ttl(ms(60_000));
@@ -208,10 +214,11 @@ fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         assert_eq!(resumed.fence(), fence);
         assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(1)]);
         assert_eq!(stack.holds(kind), usize::from(other.is_some()));
-    });
+    })
+    .await;
 }
 
-fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
+async fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let (client, seen) = stack.watched();
         let lock = lock(kind, &client).ttl(ms(2_000));
@@ -235,10 +242,11 @@ fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
             Err(Error::Lost { .. } | Error::Expired { .. })
         ));
         eventually(|| !stack.redis::<bool>("EXISTS a b")).await;
-    });
+    })
+    .await;
 }
 
-fn a_forced_release_frees_it_of_all(spawn: Spawn) {
+async fn a_forced_release_frees_it_of_all(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let lock = lock(kind, &stack.client());
         for forces in [lock.clone(), stack.rival(kind)] {
@@ -253,10 +261,11 @@ fn a_forced_release_frees_it_of_all(spawn: Spawn) {
                 assert_eq!(code(other.release().await), "lost");
             }
         }
-    });
+    })
+    .await;
 }
 
-fn every_key_expires(spawn: Spawn) {
+async fn every_key_expires(spawn: Spawn) {
     each(spawn, async |mut stack, kind| {
         let lease = lock(kind, &stack.client()).try_acquire().await.unwrap();
         lease.exec(&[]).await.unwrap();
@@ -270,36 +279,34 @@ fn every_key_expires(spawn: Spawn) {
         assert!(keys.len() >= 3, "{keys:?}");
         waiter.abort();
         lease.release().await.unwrap();
-    });
+    })
+    .await;
 }
 
-#[test]
-fn what_cannot_be_one_is_refused() {
-    run(async {
-        let client = client("http://127.0.0.1:1", "credential");
-        let many: Vec<String> = (0..33).map(|n| n.to_string()).collect();
-        let (none, read_write) = ([""; 0], client.read_write("a"));
-        let wrong = [
-            client.semaphore("a", 0),
-            client.semaphore("", 1),
-            client.semaphore("a", 1).signal_list("b"),
-            client.read_write("").read(),
-            client.read_write("").write(),
-            read_write.read().signal_list("b"),
-            read_write.write().signal_list("b"),
-            read_write.write().ttl(ms(0)),
-            client.lock_all(none),
-            client.lock_all(&many),
-            client.lock_all(["a", "b", "a"]),
-            client.lock_all(["a", ""]),
-            client.lock_all(["a", "}"]),
-            client.lock_all(["a", "{a}"]),
-            client.lock_all(["a", "b"]).signal_list("c"),
-        ];
-        for lock in wrong {
-            assert_eq!(code(lock.check()), "invalid_argument");
-            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-        }
-        assert!(client.lock_all(&many[..32]).check().is_ok());
-    });
+async fn what_cannot_be_one_is_refused() {
+    let client = client("http://127.0.0.1:1", "credential");
+    let many: Vec<String> = (0..33).map(|n| n.to_string()).collect();
+    let (none, read_write) = ([""; 0], client.read_write("a"));
+    let wrong = [
+        client.semaphore("a", 0),
+        client.semaphore("", 1),
+        client.semaphore("a", 1).signal_list("b"),
+        client.read_write("").read(),
+        client.read_write("").write(),
+        read_write.read().signal_list("b"),
+        read_write.write().signal_list("b"),
+        read_write.write().ttl(ms(0)),
+        client.lock_all(none),
+        client.lock_all(&many),
+        client.lock_all(["a", "b", "a"]),
+        client.lock_all(["a", ""]),
+        client.lock_all(["a", "}"]),
+        client.lock_all(["a", "{a}"]),
+        client.lock_all(["a", "b"]).signal_list("c"),
+    ];
+    for lock in wrong {
+        assert_eq!(code(lock.check()), "invalid_argument");
+        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+    }
+    assert!(client.lock_all(&many[..32]).check().is_ok());
 }

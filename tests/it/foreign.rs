@@ -5,7 +5,23 @@ use edgelock::{Client, Command};
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
-use crate::support::{Http, Stack, TestLock, Tokio, code, eventually, ms, run};
+use crate::support::{Http, Stack, TestLock, Tokio, alone, code, eventually, ms, over};
+
+alone! {
+    an_acquire_that_fails_for_what_another_program_keeps_has_taken_nothing,
+    an_acquisition_is_given_up_though_its_queue_is_another_programs,
+    what_another_program_keeps_in_place_of_the_fence_is_told_and_stays,
+    what_another_version_has_stored_is_refused_and_stays,
+    a_lease_is_refused_by_what_another_version_has_stored_meanwhile,
+    a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place,
+}
+
+over! {
+    [spawn] {
+        a_quorum_refuses_what_another_version_has_stored,
+        what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken,
+    }
+}
 
 /// How keys of a lock end that have one name for all its holders.
 const ENDINGS: [&str; 5] = ["fence", "queue", "holds", "readers", "result"];
@@ -33,175 +49,149 @@ impl Stack {
     }
 }
 
-#[test]
-fn an_acquire_that_fails_for_what_another_program_keeps_has_taken_nothing() {
-    run(async {
-        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
-            for (kind, ending) in pairs() {
-                let key = format!("{{a}}:{ending}");
-                let _: () = stack.redis(&format!("RPUSH {key} theirs"));
-                let lock = kind.lock(&stack.client(), &["a", "b"], "me");
-                let hasty = lock.clone().wait_timeout(ms(0));
-                for lock in [hasty, lock.clone(), lock.fair(true)] {
-                    stack.takes_all_or_nothing(kind, lock, &key).await;
-                }
-                let _: () = stack.redis("FLUSHALL");
-            }
-        }
-    });
-}
-
-#[test]
-fn an_acquisition_is_given_up_though_its_queue_is_another_programs() {
-    run(async {
-        for kind in Kind::ALL {
-            let mut stack = Stack::spawn();
-            let proxy = Proxy::before(&stack, [Withhold]).await;
-            let lock = kind.lock(&proxy.client, &["a", "b"], "me").ttl(ms(120_000));
-            let call = tokio::task::spawn_local(async move { lock.acquire().await });
-            eventually(|| stack.redis("EXISTS a")).await;
-            let _: () = stack.redis("RPUSH {a}:queue theirs");
-            call.abort();
-            eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-        }
-    });
-}
-
-#[test]
-fn what_another_program_keeps_in_place_of_the_fence_is_told_and_stays() {
-    run(async {
-        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
-            for kind in Kind::ALL {
-                let _: () = stack.redis("SET {a}:fence theirs");
-                let lock = kind.lock(&stack.client(), &["a", "b"], "me");
-                let error = lock.acquire().await.unwrap_err();
-                assert_eq!(error.code(), "wrong_type", "{kind:?}");
-                assert!(!error.is_outcome_unknown(), "{kind:?}");
-                let keys: Vec<String> = stack.redis("KEYS *");
-                assert_eq!(keys, ["{a}:fence"], "{kind:?}");
-                let theirs: String = stack.redis("GET {a}:fence");
-                assert_eq!(theirs, "theirs", "{kind:?}");
-            }
-        }
-    });
-}
-
-#[test]
-fn what_another_version_has_stored_is_refused_and_stays() {
-    run(async {
-        for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
-            stack.store("{a}:fence", "v2 something else");
-            for kind in Kind::ALL {
-                let lock = kind.lock(&stack.client(), &["a", "b"], "me");
-                for refused in [lock.acquire().await.err(), lock.inspect().await.err()] {
-                    let error = refused.expect("it is not misread");
-                    assert_eq!(error.code(), "refused", "{kind:?}: {error}");
-                    assert!(error.to_string().contains("another version"), "{error}");
-                }
-                let keys: Vec<String> = stack.redis("KEYS *");
-                assert_eq!(keys, ["{a}:fence"], "{kind:?}");
-                let theirs: String = stack.redis("GET {a}:fence");
-                assert_eq!(theirs, "v2 something else", "{kind:?}");
-            }
-        }
-    });
-}
-
-#[test]
-fn a_lease_is_refused_by_what_another_version_has_stored_meanwhile() {
-    run(async {
-        let of_one = Kind::ALL.map(|kind| (kind, "{a}:fence"));
-        for (kind, record) in of_one.into_iter().chain([(Kind::Multi, "{b}:fence")]) {
-            let mut stack = Stack::spawn();
+async fn an_acquire_that_fails_for_what_another_program_keeps_has_taken_nothing() {
+    for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+        for (kind, ending) in pairs() {
+            let key = format!("{{a}}:{ending}");
+            let _: () = stack.redis(&format!("RPUSH {key} theirs"));
             let lock = kind.lock(&stack.client(), &["a", "b"], "me");
-            let lease = lock.acquire().await.unwrap();
-            stack.store(record, "v2 something else");
-            let run = [Command::new("SET").key("{a}:n").arg(1)];
-            for refused in [
-                lease.renew().await.err(),
-                lease.exec(&run).await.err(),
-                lease.commit(&run).await.err(),
-                lease.release().await.err(),
-            ] {
+            let hasty = lock.clone().wait_timeout(ms(0));
+            for lock in [hasty, lock.clone(), lock.fair(true)] {
+                stack.takes_all_or_nothing(kind, lock, &key).await;
+            }
+            let _: () = stack.redis("FLUSHALL");
+        }
+    }
+}
+
+async fn an_acquisition_is_given_up_though_its_queue_is_another_programs() {
+    for kind in Kind::ALL {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Withhold]).await;
+        let lock = kind.lock(&proxy.client, &["a", "b"], "me").ttl(ms(120_000));
+        let call = tokio::task::spawn_local(async move { lock.acquire().await });
+        eventually(|| stack.redis("EXISTS a")).await;
+        let _: () = stack.redis("RPUSH {a}:queue theirs");
+        call.abort();
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    }
+}
+
+async fn what_another_program_keeps_in_place_of_the_fence_is_told_and_stays() {
+    for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+        for kind in Kind::ALL {
+            let _: () = stack.redis("SET {a}:fence theirs");
+            let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+            let error = lock.acquire().await.unwrap_err();
+            assert_eq!(error.code(), "wrong_type", "{kind:?}");
+            assert!(!error.is_outcome_unknown(), "{kind:?}");
+            let keys: Vec<String> = stack.redis("KEYS *");
+            assert_eq!(keys, ["{a}:fence"], "{kind:?}");
+            let theirs: String = stack.redis("GET {a}:fence");
+            assert_eq!(theirs, "theirs", "{kind:?}");
+        }
+    }
+}
+
+async fn what_another_version_has_stored_is_refused_and_stays() {
+    for mut stack in [Stack::spawn(), Stack::on_redis_6_2()] {
+        stack.store("{a}:fence", "v2 something else");
+        for kind in Kind::ALL {
+            let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+            for refused in [lock.acquire().await.err(), lock.inspect().await.err()] {
                 let error = refused.expect("it is not misread");
                 assert_eq!(error.code(), "refused", "{kind:?}: {error}");
+                assert!(error.to_string().contains("another version"), "{error}");
             }
-            assert!(!stack.redis::<bool>("EXISTS {a}:n"), "{kind:?}");
-            // An operator frees it all the same.
-            assert!(lock.force_release().await.unwrap(), "{kind:?}");
-            assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
-            let theirs: String = stack.redis(&format!("GET {record}"));
+            let keys: Vec<String> = stack.redis("KEYS *");
+            assert_eq!(keys, ["{a}:fence"], "{kind:?}");
+            let theirs: String = stack.redis("GET {a}:fence");
             assert_eq!(theirs, "v2 something else", "{kind:?}");
         }
-    });
+    }
 }
 
-#[test]
-fn a_quorum_refuses_what_another_version_has_stored() {
-    run(async {
+async fn a_lease_is_refused_by_what_another_version_has_stored_meanwhile() {
+    let of_one = Kind::ALL.map(|kind| (kind, "{a}:fence"));
+    for (kind, record) in of_one.into_iter().chain([(Kind::Multi, "{b}:fence")]) {
         let mut stack = Stack::spawn();
-        let bridges = [stack.route()];
-        let client = Client::quorum(bridges, Http::default(), Tokio::default()).unwrap();
-        stack.store("{a}:fence", "v2 something else");
-        let lock = client.lock("a");
-        assert_eq!(code(lock.acquire().await), "refused");
-        assert_eq!(code(lock.inspect().await), "refused");
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        let theirs: String = stack.redis("GET {a}:fence");
-        assert_eq!(theirs, "v2 something else");
-    });
+        let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+        let lease = lock.acquire().await.unwrap();
+        stack.store(record, "v2 something else");
+        let run = [Command::new("SET").key("{a}:n").arg(1)];
+        for refused in [
+            lease.renew().await.err(),
+            lease.exec(&run).await.err(),
+            lease.commit(&run).await.err(),
+            lease.release().await.err(),
+        ] {
+            let error = refused.expect("it is not misread");
+            assert_eq!(error.code(), "refused", "{kind:?}: {error}");
+        }
+        assert!(!stack.redis::<bool>("EXISTS {a}:n"), "{kind:?}");
+        // An operator frees it all the same.
+        assert!(lock.force_release().await.unwrap(), "{kind:?}");
+        assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
+        let theirs: String = stack.redis(&format!("GET {record}"));
+        assert_eq!(theirs, "v2 something else", "{kind:?}");
+    }
+}
+
+async fn a_quorum_refuses_what_another_version_has_stored(mut stack: Stack) {
+    let bridges = [stack.route()];
+    let client = Client::quorum(bridges, Http::default(), Tokio::default()).unwrap();
+    stack.store("{a}:fence", "v2 something else");
+    let lock = client.lock("a");
+    assert_eq!(code(lock.acquire().await), "refused");
+    assert_eq!(code(lock.inspect().await), "refused");
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    let theirs: String = stack.redis("GET {a}:fence");
+    assert_eq!(theirs, "v2 something else");
 }
 
 /// A waiter of another version, first in the record or behind it.
-#[test]
-fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
-    run(async {
-        let waiter = "v2 something else";
-        let line = format!("9999999999999 0000000000000 1700000000000 {waiter},");
-        for (kind, is_first) in Kind::ALL
-            .iter()
-            .flat_map(|kind| [(kind, true), (kind, false)])
-        {
-            let mut stack = Stack::spawn();
-            let waiters = if is_first { &line } else { "+" };
-            stack.store("{a}:fence", &format!("v1 7 604800000 ,{waiters}"));
-            // Those of the record are not there too.
-            let later = if is_first { "{x}:queue" } else { "{a}:queue" };
-            for (score, member) in [(1, ""), (4_999_999_999_999_999_i64, "+")] {
-                let mut add = redis::cmd("ZADD");
-                add.arg(later).arg(score).arg(format!("{member}{waiter}"));
-                add.exec(&mut *stack.redis.0).expect("redis answers");
-            }
-            let lock = kind.lock(&stack.client(), &["a", "b"], "me");
-            // Who is fair stays behind it.
-            let lock = if *kind == Kind::Reentrant {
-                lock
-            } else {
-                lock.fair(false)
-            };
-            lock.acquire().await.unwrap().release().await.unwrap();
-            assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
-            let record: String = stack.redis("GET {a}:fence");
-            let behind: Vec<String> = stack.redis("ZRANGE {a}:queue 0 0");
-            let is_there = record.contains(waiter) || behind == [waiter];
-            assert!(is_there, "{kind:?}: {record}");
+async fn a_waiter_of_another_version_is_handed_nothing_and_keeps_its_place() {
+    let waiter = "v2 something else";
+    let line = format!("9999999999999 0000000000000 1700000000000 {waiter},");
+    for (kind, is_first) in Kind::ALL
+        .iter()
+        .flat_map(|kind| [(kind, true), (kind, false)])
+    {
+        let mut stack = Stack::spawn();
+        let waiters = if is_first { &line } else { "+" };
+        stack.store("{a}:fence", &format!("v1 7 604800000 ,{waiters}"));
+        // Those of the record are not there too.
+        let later = if is_first { "{x}:queue" } else { "{a}:queue" };
+        for (score, member) in [(1, ""), (4_999_999_999_999_999_i64, "+")] {
+            let mut add = redis::cmd("ZADD");
+            add.arg(later).arg(score).arg(format!("{member}{waiter}"));
+            add.exec(&mut *stack.redis.0).expect("redis answers");
         }
-    });
+        let lock = kind.lock(&stack.client(), &["a", "b"], "me");
+        // Who is fair stays behind it.
+        let lock = if *kind == Kind::Reentrant {
+            lock
+        } else {
+            lock.fair(false)
+        };
+        lock.acquire().await.unwrap().release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a"), "{kind:?}");
+        let record: String = stack.redis("GET {a}:fence");
+        let behind: Vec<String> = stack.redis("ZRANGE {a}:queue 0 0");
+        let is_there = record.contains(waiter) || behind == [waiter];
+        assert!(is_there, "{kind:?}: {record}");
+    }
 }
 
-#[test]
-fn what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken() {
-    run(async {
-        let stack = Stack::spawn();
-        let semaphore = stack.client().semaphore("a", 2);
-        let one = semaphore.try_acquire().await.unwrap();
-        // Another kind frees the name that it knows.
-        assert!(stack.lock("a").force_release().await.unwrap());
-        let other = semaphore.try_acquire().await.unwrap();
-        let found = semaphore.inspect().await.unwrap();
-        let held: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-        assert_eq!((held, found.free), (vec![other.token()], Some(1)));
-        one.into_token();
-        other.release().await.unwrap();
-    });
+async fn what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken(stack: Stack) {
+    let semaphore = stack.client().semaphore("a", 2);
+    let one = semaphore.try_acquire().await.unwrap();
+    // Another kind frees the name that it knows.
+    assert!(stack.lock("a").force_release().await.unwrap());
+    let other = semaphore.try_acquire().await.unwrap();
+    let found = semaphore.inspect().await.unwrap();
+    let held: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
+    assert_eq!((held, found.free), (vec![other.token()], Some(1)));
+    one.into_token();
+    other.release().await.unwrap();
 }

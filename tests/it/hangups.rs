@@ -11,7 +11,21 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use crate::support::faulty::{Fault, Proxy, json, serve};
-use crate::support::{Stack, TestLock, client_of, eventually, ms, run};
+use crate::support::{Stack, TestLock, alone, client_of, eventually, ms};
+
+alone! {
+    a_lock_whose_caller_is_gone_is_free_soon,
+    without_a_signal_the_work_goes_on_and_gives_its_lock_back,
+    a_caller_that_is_gone_while_the_lock_is_granted_keeps_nothing,
+    a_wait_ends_with_its_caller_or_comes_to_its_turn,
+    a_write_whose_caller_is_gone_comes_through,
+    commands_whose_caller_is_gone_are_executed_and_the_lock_is_given_back,
+    a_debounced_call_may_have_overtaken_others_and_goes_through_though_its_caller_is_gone,
+    a_lock_behind_several_bridges_whose_caller_is_gone_is_free_at_each,
+    work_that_is_done_once_is_done_and_kept_though_its_caller_is_gone,
+    a_lease_that_was_handed_over_outlives_its_caller,
+    a_turn_is_finished_though_the_caller_that_drives_it_is_gone,
+}
 
 /// Whether the client knows that the caller is gone.
 #[derive(Clone, Copy, PartialEq)]
@@ -144,196 +158,163 @@ fn hang_up(stream: TcpStream) {
 /// The calls that hold a lock for their caller while something takes its time.
 const HOLDERS: [&str; 3] = ["acquire", "read", "run"];
 
-#[test]
-fn a_lock_whose_caller_is_gone_is_free_soon() {
-    run(async {
-        for verb in HOLDERS {
-            let mut place = Place::with(Signal::Given, []).await;
-            let caller = place.call(verb).await;
-            place.work_begins().await;
-            assert_eq!(place.stack.redis::<u64>("EXISTS sku"), 1);
-            hang_up(caller);
-            place.is_free().await;
-            assert_eq!(place.count(), None, "{verb}");
-        }
-    });
-}
-
-#[test]
-fn without_a_signal_the_work_goes_on_and_gives_its_lock_back() {
-    run(async {
-        for (verb, signal) in HOLDERS.into_iter().zip(NONE_TOLD.into_iter().cycle()) {
-            let mut place = Place::with(signal, []).await;
-            let caller = place.call(verb).await;
-            place.work_begins().await;
-            place.hang_up(caller).await;
-            assert_eq!(place.stack.redis::<u64>("EXISTS sku"), 1);
-            place.work.ends.notify_one();
-            place.is_free().await;
-            assert_eq!(place.count(), (verb == "read").then_some(1), "{verb}");
-        }
-    });
-}
-
-#[test]
-fn a_caller_that_is_gone_while_the_lock_is_granted_keeps_nothing() {
-    run(async {
-        for (verb, signal) in HOLDERS
-            .into_iter()
-            .flat_map(|verb| EACH.map(|one| (verb, one)))
-        {
-            let mut place = Place::with(signal, [Fault::Withhold]).await;
-            let caller = place.call(verb).await;
-            eventually(|| place.stack.redis::<u64>("EXISTS sku") == 1).await;
-            hang_up(caller);
-            if signal != Signal::Given {
-                place.proxy.deliver().await;
-                place.work_begins().await;
-                place.work.ends.notify_one();
-            }
-            place.is_free().await;
-        }
-    });
-}
-
-#[test]
-fn a_wait_ends_with_its_caller_or_comes_to_its_turn() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, []).await;
-            let held = place.lock().ttl(ms(60_000)).acquire().await.expect("held");
-            let caller = place.call("acquire").await;
-            eventually(|| place.stack.waiters_for("sku") == 1).await;
-            hang_up(caller);
-            if signal == Signal::Given {
-                eventually(|| place.stack.waiters_for("sku") == 0).await;
-                assert_eq!(place.work.begun.get(), 0);
-            } else {
-                held.release().await.expect("released");
-                place.work_begins().await;
-                place.work.ends.notify_one();
-                place.is_free().await;
-            }
-        }
-    });
-}
-
-#[test]
-fn a_write_whose_caller_is_gone_comes_through() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
-            let caller = place.call("commit").await;
-            let lock = place.lock();
-            eventually(|| place.proxy.seen().len() == 2).await;
-            place.hang_up(caller).await;
-            place.proxy.deliver().await;
-            eventually(|| place.count() == Some(1)).await;
-            assert!(lock.inspect().await.expect("asked").holder.is_none());
-        }
-    });
-}
-
-#[test]
-fn commands_whose_caller_is_gone_are_executed_and_the_lock_is_given_back() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
-            let caller = place.call("exec").await;
-            eventually(|| place.proxy.seen().len() == 2).await;
-            place.hang_up(caller).await;
-            place.proxy.deliver().await;
-            eventually(|| place.count() == Some(1)).await;
-            place.is_free().await;
-        }
-    });
-}
-
-#[test]
-fn a_debounced_call_may_have_overtaken_others_and_goes_through_though_its_caller_is_gone() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, []).await;
-            let caller = place.call("debounce").await;
-            eventually(|| place.stack.redis::<u64>("EXISTS {sku}:debounce") == 1).await;
-            hang_up(caller);
-            place.work_begins().await;
-            place.work.ends.notify_one();
-            eventually(|| place.count() == Some(1)).await;
-        }
-    });
-}
-
-#[test]
-fn a_lock_behind_several_bridges_whose_caller_is_gone_is_free_at_each() {
-    run(async {
+async fn a_lock_whose_caller_is_gone_is_free_soon() {
+    for verb in HOLDERS {
         let mut place = Place::with(Signal::Given, []).await;
-        let mut others = [Stack::spawn(), Stack::spawn()];
-        let named = others.each_ref().map(|other| {
-            let bridge = &other.bridge;
-            format!("{}|{}", bridge.url(), bridge.token())
-        });
-        let caller = place
-            .call_on("run", &format!("sku&others={}", named.join(",")))
-            .await;
-        // The work runs, and is renewed for as long as that takes.
+        let caller = place.call(verb).await;
         place.work_begins().await;
+        assert_eq!(place.stack.redis::<u64>("EXISTS sku"), 1);
         hang_up(caller);
         place.is_free().await;
-        for other in &mut others {
-            eventually(|| other.redis::<u64>("EXISTS sku") == 0).await;
-        }
-    });
+        assert_eq!(place.count(), None, "{verb}");
+    }
 }
 
-#[test]
-fn work_that_is_done_once_is_done_and_kept_though_its_caller_is_gone() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, []).await;
-            let caller = place.call("once").await;
-            place.work_begins().await;
-            place.hang_up(caller).await;
-            place.work.ends.notify_one();
-            eventually(|| place.stack.redis::<u64>("EXISTS {sku}:result") == 1).await;
-            let mut again = place.call("once").await;
-            assert!(told(&mut again).await.ends_with("worked"));
-            assert_eq!(place.count(), Some(1));
-            let works = if signal == Signal::Given { 2 } else { 1 };
-            assert_eq!(place.work.begun.get(), works);
-        }
-    });
-}
-
-#[test]
-fn a_lease_that_was_handed_over_outlives_its_caller() {
-    run(async {
-        let mut place = Place::with(Signal::Given, []).await;
-        let caller = place.call("hand-over").await;
+async fn without_a_signal_the_work_goes_on_and_gives_its_lock_back() {
+    for (verb, signal) in HOLDERS.into_iter().zip(NONE_TOLD.into_iter().cycle()) {
+        let mut place = Place::with(signal, []).await;
+        let caller = place.call(verb).await;
         place.work_begins().await;
         place.hang_up(caller).await;
         assert_eq!(place.stack.redis::<u64>("EXISTS sku"), 1);
-    });
+        place.work.ends.notify_one();
+        place.is_free().await;
+        assert_eq!(place.count(), (verb == "read").then_some(1), "{verb}");
+    }
 }
 
-#[test]
-fn a_turn_is_finished_though_the_caller_that_drives_it_is_gone() {
-    run(async {
-        for signal in EACH {
-            let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
-            let driver = place.call("turn").await;
-            eventually(|| place.proxy.seen().len() == 2).await;
-            let mut next = place.call("turn").await;
-            place.hang_up(driver).await;
-            // It goes on in a request of its own, whatever the driver's has left undone.
-            let mut later = place.call("turn").await;
+async fn a_caller_that_is_gone_while_the_lock_is_granted_keeps_nothing() {
+    for (verb, signal) in HOLDERS
+        .into_iter()
+        .flat_map(|verb| EACH.map(|one| (verb, one)))
+    {
+        let mut place = Place::with(signal, [Fault::Withhold]).await;
+        let caller = place.call(verb).await;
+        eventually(|| place.stack.redis::<u64>("EXISTS sku") == 1).await;
+        hang_up(caller);
+        if signal != Signal::Given {
             place.proxy.deliver().await;
-            assert!(told(&mut next).await.ends_with('2'));
-            assert!(told(&mut later).await.ends_with('3'));
-            assert_eq!(place.count(), Some(3));
+            place.work_begins().await;
+            place.work.ends.notify_one();
+        }
+        place.is_free().await;
+    }
+}
+
+async fn a_wait_ends_with_its_caller_or_comes_to_its_turn() {
+    for signal in EACH {
+        let mut place = Place::with(signal, []).await;
+        let held = place.lock().ttl(ms(60_000)).acquire().await.expect("held");
+        let caller = place.call("acquire").await;
+        eventually(|| place.stack.waiters_for("sku") == 1).await;
+        hang_up(caller);
+        if signal == Signal::Given {
+            eventually(|| place.stack.waiters_for("sku") == 0).await;
+            assert_eq!(place.work.begun.get(), 0);
+        } else {
+            held.release().await.expect("released");
+            place.work_begins().await;
+            place.work.ends.notify_one();
             place.is_free().await;
         }
+    }
+}
+
+async fn a_write_whose_caller_is_gone_comes_through() {
+    for signal in EACH {
+        let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
+        let caller = place.call("commit").await;
+        let lock = place.lock();
+        eventually(|| place.proxy.seen().len() == 2).await;
+        place.hang_up(caller).await;
+        place.proxy.deliver().await;
+        eventually(|| place.count() == Some(1)).await;
+        assert!(lock.inspect().await.expect("asked").holder.is_none());
+    }
+}
+
+async fn commands_whose_caller_is_gone_are_executed_and_the_lock_is_given_back() {
+    for signal in EACH {
+        let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
+        let caller = place.call("exec").await;
+        eventually(|| place.proxy.seen().len() == 2).await;
+        place.hang_up(caller).await;
+        place.proxy.deliver().await;
+        eventually(|| place.count() == Some(1)).await;
+        place.is_free().await;
+    }
+}
+
+async fn a_debounced_call_may_have_overtaken_others_and_goes_through_though_its_caller_is_gone() {
+    for signal in EACH {
+        let mut place = Place::with(signal, []).await;
+        let caller = place.call("debounce").await;
+        eventually(|| place.stack.redis::<u64>("EXISTS {sku}:debounce") == 1).await;
+        hang_up(caller);
+        place.work_begins().await;
+        place.work.ends.notify_one();
+        eventually(|| place.count() == Some(1)).await;
+    }
+}
+
+async fn a_lock_behind_several_bridges_whose_caller_is_gone_is_free_at_each() {
+    let mut place = Place::with(Signal::Given, []).await;
+    let mut others = [Stack::spawn(), Stack::spawn()];
+    let named = others.each_ref().map(|other| {
+        let bridge = &other.bridge;
+        format!("{}|{}", bridge.url(), bridge.token())
     });
+    let caller = place
+        .call_on("run", &format!("sku&others={}", named.join(",")))
+        .await;
+    // The work runs, and is renewed for as long as that takes.
+    place.work_begins().await;
+    hang_up(caller);
+    place.is_free().await;
+    for other in &mut others {
+        eventually(|| other.redis::<u64>("EXISTS sku") == 0).await;
+    }
+}
+
+async fn work_that_is_done_once_is_done_and_kept_though_its_caller_is_gone() {
+    for signal in EACH {
+        let mut place = Place::with(signal, []).await;
+        let caller = place.call("once").await;
+        place.work_begins().await;
+        place.hang_up(caller).await;
+        place.work.ends.notify_one();
+        eventually(|| place.stack.redis::<u64>("EXISTS {sku}:result") == 1).await;
+        let mut again = place.call("once").await;
+        assert!(told(&mut again).await.ends_with("worked"));
+        assert_eq!(place.count(), Some(1));
+        let works = if signal == Signal::Given { 2 } else { 1 };
+        assert_eq!(place.work.begun.get(), works);
+    }
+}
+
+async fn a_lease_that_was_handed_over_outlives_its_caller() {
+    let mut place = Place::with(Signal::Given, []).await;
+    let caller = place.call("hand-over").await;
+    place.work_begins().await;
+    place.hang_up(caller).await;
+    assert_eq!(place.stack.redis::<u64>("EXISTS sku"), 1);
+}
+
+async fn a_turn_is_finished_though_the_caller_that_drives_it_is_gone() {
+    for signal in EACH {
+        let mut place = Place::with(signal, [Fault::Pass, Fault::Delay]).await;
+        let driver = place.call("turn").await;
+        eventually(|| place.proxy.seen().len() == 2).await;
+        let mut next = place.call("turn").await;
+        place.hang_up(driver).await;
+        // It goes on in a request of its own, whatever the driver's has left undone.
+        let mut later = place.call("turn").await;
+        place.proxy.deliver().await;
+        assert!(told(&mut next).await.ends_with('2'));
+        assert!(told(&mut later).await.ends_with('3'));
+        assert_eq!(place.count(), Some(3));
+        place.is_free().await;
+    }
 }
 
 /// The answer's body.

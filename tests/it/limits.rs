@@ -8,7 +8,9 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{
+    Spawn, Stack, TestLock, client, code, eventually, ms, over_by_itself as over, run,
+};
 use crate::waiting::{LONG, meanwhile};
 
 over! {

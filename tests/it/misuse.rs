@@ -5,96 +5,94 @@ use std::time::Duration;
 use edgelock::native::{Http, Tokio};
 use edgelock::{Bridge, Command, Error, Token};
 
-use crate::support::{Stack, TestClient, TestLock, client_of, code, ms, run};
+use crate::support::{Stack, TestClient, TestLock, client_of, code, ms, over};
 
-#[test]
-fn a_call_that_waits_for_a_lease_of_its_own_client_is_told_so() {
-    run(async {
-        let stack = Stack::spawn();
-        let (client, names) = (stack.client(), ["a", "b"].map(str::to_owned));
-        let (short, lock) = (ms(50), client.lock("a").label("first"));
-        let told = |outcome: Result<_, Error>| {
-            let error = outcome.map(drop).expect_err("it is held");
-            let (holder, _) = error.to_string().split_once(" (").map(owned).expect("when");
-            holder
-        };
-        let nested = lock.run(async |_| {
-            let inner = client.lock("a").wait_timeout(short);
-            let said = told(inner.run(async |_| Ok::<_, Error>(())).await);
-            assert_eq!(
-                said,
-                r#"lock "a" is held by "first", another lease of this client"#
-            );
-            let both = client.lock_all(names.clone()).wait_timeout(short);
-            let said = told(both.acquire().await.map(drop));
-            assert_eq!(
-                said,
-                r#"lock "a" is held by "first", another lease of this client"#
-            );
-            // Another client's is not.
-            let other = stack.client().lock("a").wait_timeout(short);
-            let said = told(other.acquire().await.map(drop));
-            assert_eq!(said, r#"lock "a" is held by "first""#);
-            Ok::<_, Error>(())
-        });
-        nested.await.expect("held");
-        let both = client.lock_all(names).acquire().await.expect("free");
-        let waiting = client.lock("b").wait_timeout(short);
-        let said = told(waiting.acquire().await.map(drop));
-        assert_eq!(said, r#"lock "b" is held by another lease of this client"#);
-        both.release().await.expect("held");
-        // What was given back, or handed over, is not its own any more.
-        let lease = lock.acquire().await.expect("free");
-        let _resumed = stack.client().lock("a").resume(lease.into_token());
-        let waiting = client.lock("a").wait_timeout(short);
-        let said = told(waiting.acquire().await.map(drop));
+over! {
+    [spawn] {
+        a_call_that_waits_for_a_lease_of_its_own_client_is_told_so,
+        what_others_refuse_is_an_answer_here,
+        a_lease_that_was_given_back_says_so_to_whatever_is_asked,
+        data_under_the_name_of_a_lock_is_told_from_a_holder,
+        a_write_that_cannot_be_sent_is_told_and_changes_nothing,
+    }
+}
+
+async fn a_call_that_waits_for_a_lease_of_its_own_client_is_told_so(stack: Stack) {
+    let (client, names) = (stack.client(), ["a", "b"].map(str::to_owned));
+    let (short, lock) = (ms(50), client.lock("a").label("first"));
+    let told = |outcome: Result<_, Error>| {
+        let error = outcome.map(drop).expect_err("it is held");
+        let (holder, _) = error.to_string().split_once(" (").map(owned).expect("when");
+        holder
+    };
+    let nested = lock.run(async |_| {
+        let inner = client.lock("a").wait_timeout(short);
+        let said = told(inner.run(async |_| Ok::<_, Error>(())).await);
+        assert_eq!(
+            said,
+            r#"lock "a" is held by "first", another lease of this client"#
+        );
+        let both = client.lock_all(names.clone()).wait_timeout(short);
+        let said = told(both.acquire().await.map(drop));
+        assert_eq!(
+            said,
+            r#"lock "a" is held by "first", another lease of this client"#
+        );
+        // Another client's is not.
+        let other = stack.client().lock("a").wait_timeout(short);
+        let said = told(other.acquire().await.map(drop));
         assert_eq!(said, r#"lock "a" is held by "first""#);
+        Ok::<_, Error>(())
     });
+    nested.await.expect("held");
+    let both = client.lock_all(names).acquire().await.expect("free");
+    let waiting = client.lock("b").wait_timeout(short);
+    let said = told(waiting.acquire().await.map(drop));
+    assert_eq!(said, r#"lock "b" is held by another lease of this client"#);
+    both.release().await.expect("held");
+    // What was given back, or handed over, is not its own any more.
+    let lease = lock.acquire().await.expect("free");
+    let _resumed = stack.client().lock("a").resume(lease.into_token());
+    let waiting = client.lock("a").wait_timeout(short);
+    let said = told(waiting.acquire().await.map(drop));
+    assert_eq!(said, r#"lock "a" is held by "first""#);
 }
 
 fn owned((left, right): (&str, &str)) -> (String, String) {
     (left.to_owned(), right.to_owned())
 }
 
-#[test]
-fn what_others_refuse_is_an_answer_here() {
-    run(async {
-        let stack = Stack::spawn();
-        let lock = stack.lock("a");
-        // There is no "acquired already": a lease is held, not a lock, and that lease goes on.
-        let lease = lock.try_acquire().await.unwrap();
-        let again = lock.try_acquire().await;
-        assert!(matches!(again, Err(Error::Held { .. })), "{again:?}");
-        // A wait of zero is a single try.
-        let hurried = lock.clone().wait_timeout(Duration::ZERO).acquire().await;
-        assert!(matches!(hurried, Err(Error::Held { .. })), "{hurried:?}");
-        lease.release().await.unwrap();
-        // A wait may be longer than the ttl, its own and that of a holder that never releases.
-        let short = lock.ttl(ms(1_000)).wait_timeout(ms(60_000));
-        let _ = short.try_acquire().await.unwrap().into_token();
-        let patient = short.ttl(ms(5_000)).acquire().await.unwrap();
-        patient.release().await.unwrap();
-    });
+async fn what_others_refuse_is_an_answer_here(stack: Stack) {
+    let lock = stack.lock("a");
+    // There is no "acquired already": a lease is held, not a lock, and that lease goes on.
+    let lease = lock.try_acquire().await.unwrap();
+    let again = lock.try_acquire().await;
+    assert!(matches!(again, Err(Error::Held { .. })), "{again:?}");
+    // A wait of zero is a single try.
+    let hurried = lock.clone().wait_timeout(Duration::ZERO).acquire().await;
+    assert!(matches!(hurried, Err(Error::Held { .. })), "{hurried:?}");
+    lease.release().await.unwrap();
+    // A wait may be longer than the ttl, its own and that of a holder that never releases.
+    let short = lock.ttl(ms(1_000)).wait_timeout(ms(60_000));
+    let _ = short.try_acquire().await.unwrap().into_token();
+    let patient = short.ttl(ms(5_000)).acquire().await.unwrap();
+    patient.release().await.unwrap();
 }
 
-#[test]
-fn a_lease_that_was_given_back_says_so_to_whatever_is_asked() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
-        let lease = lock.try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-        let next = lock.try_acquire().await.unwrap();
-        let incr = [Command::new("INCR").key("n")];
-        assert_eq!(code(lease.release().await), "released");
-        assert_eq!(code(lease.renew().await), "released");
-        assert_eq!(code(lease.exec(&incr).await), "released");
-        assert_eq!(code(lease.commit(&incr).await), "released");
-        assert!(lease.remaining().is_zero());
-        assert!(!stack.redis::<bool>("EXISTS n"));
-        next.renew().await.unwrap();
-        next.release().await.unwrap();
-    });
+async fn a_lease_that_was_given_back_says_so_to_whatever_is_asked(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    lease.release().await.unwrap();
+    let next = lock.try_acquire().await.unwrap();
+    let incr = [Command::new("INCR").key("n")];
+    assert_eq!(code(lease.release().await), "released");
+    assert_eq!(code(lease.renew().await), "released");
+    assert_eq!(code(lease.exec(&incr).await), "released");
+    assert_eq!(code(lease.commit(&incr).await), "released");
+    assert!(lease.remaining().is_zero());
+    assert!(!stack.redis::<bool>("EXISTS n"));
+    next.renew().await.unwrap();
+    next.release().await.unwrap();
 }
 
 const NO_HTTPS: &str =
@@ -502,73 +500,65 @@ fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
     }
 }
 
-#[test]
-fn data_under_the_name_of_a_lock_is_told_from_a_holder() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: String = stack.redis("SET a 5");
-        let error = stack.lock("a").try_acquire().await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"lock "a" is held by another owner (never expires: is it data?)"#
-        );
-        let _: i64 = stack.redis("HSET b x 5");
-        let error = stack.lock("b").try_acquire().await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"the key of "b", or one that begins with it in braces, holds something else: data, or a lock of another kind"#
-        );
-    });
+async fn data_under_the_name_of_a_lock_is_told_from_a_holder(mut stack: Stack) {
+    let _: String = stack.redis("SET a 5");
+    let error = stack.lock("a").try_acquire().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"lock "a" is held by another owner (never expires: is it data?)"#
+    );
+    let _: i64 = stack.redis("HSET b x 5");
+    let error = stack.lock("b").try_acquire().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"the key of "b", or one that begins with it in braces, holds something else: data, or a lock of another kind"#
+    );
 }
 
-#[test]
-fn a_write_that_cannot_be_sent_is_told_and_changes_nothing() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let client = stack.client();
-        let own = "command 1 (\"SET\") would write to the key of the lock itself, which says who holds it; keep data under another key";
-        let time = || Command::new("TIME");
-        for (lock, of, command, what) in [
-            (
-                client.lock("a"),
-                "a",
-                Command::new("SET").key("a").arg(5),
-                own,
-            ),
-            (
-                client.semaphore("b", 2),
-                "b",
-                Command::new("SET").key("b").arg(5),
-                own,
-            ),
-            (
-                client.lock_all(["c", "d"]),
-                "c, d",
-                Command::new("SET").key("d").arg(5),
-                own,
-            ),
-            (
-                client.lock("e"),
-                "e",
-                Command::new("INCR").arg("n"),
-                "word 1 of command 1 (INCR) is a key: append it by `Command::key`",
-            ),
-            (
-                client.lock("f"),
-                "f",
-                Command::new("SET").key("n").arg("x".repeat(17 << 20)),
-                "the commands have more than 16777216 bytes together; send less at once",
-            ),
-        ] {
-            let lease = lock.try_acquire().await.unwrap();
-            let commands = [time(), command];
-            assert_eq!(told(lease.exec(&commands).await), about(of, what));
-            assert_eq!(told(lease.commit(&commands).await), about(of, what));
-            // To read it harms nobody, and the lease goes on.
-            let read = lease.exec(&[Command::new("TYPE").key(of)]).await;
-            assert_eq!(read.unwrap().len(), 1);
-            lease.release().await.unwrap();
-        }
-        assert!(!stack.redis::<bool>("EXISTS n"));
-    });
+async fn a_write_that_cannot_be_sent_is_told_and_changes_nothing(mut stack: Stack) {
+    let client = stack.client();
+    let own = "command 1 (\"SET\") would write to the key of the lock itself, which says who holds it; keep data under another key";
+    let time = || Command::new("TIME");
+    for (lock, of, command, what) in [
+        (
+            client.lock("a"),
+            "a",
+            Command::new("SET").key("a").arg(5),
+            own,
+        ),
+        (
+            client.semaphore("b", 2),
+            "b",
+            Command::new("SET").key("b").arg(5),
+            own,
+        ),
+        (
+            client.lock_all(["c", "d"]),
+            "c, d",
+            Command::new("SET").key("d").arg(5),
+            own,
+        ),
+        (
+            client.lock("e"),
+            "e",
+            Command::new("INCR").arg("n"),
+            "word 1 of command 1 (INCR) is a key: append it by `Command::key`",
+        ),
+        (
+            client.lock("f"),
+            "f",
+            Command::new("SET").key("n").arg("x".repeat(17 << 20)),
+            "the commands have more than 16777216 bytes together; send less at once",
+        ),
+    ] {
+        let lease = lock.try_acquire().await.unwrap();
+        let commands = [time(), command];
+        assert_eq!(told(lease.exec(&commands).await), about(of, what));
+        assert_eq!(told(lease.commit(&commands).await), about(of, what));
+        // To read it harms nobody, and the lease goes on.
+        let read = lease.exec(&[Command::new("TYPE").key(of)]).await;
+        assert_eq!(read.unwrap().len(), 1);
+        lease.release().await.unwrap();
+    }
+    assert!(!stack.redis::<bool>("EXISTS n"));
 }

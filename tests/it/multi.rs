@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -83,533 +83,467 @@ fn held<O: std::fmt::Debug>(outcome: Result<O, Error>) -> (String, Option<std::t
     }
 }
 
-fn all_names_have_one_token_and_one_fence_above_the_last_of_each(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // The last fence of one name is ahead of Redis's clock.
-        let ahead = 8_000_000_000_000_000_u64;
-        let fence = format!("v1 {ahead} 604800000 ,");
-        let set = redis::cmd("SET")
-            .arg("{b}:fence")
-            .arg(fence)
-            .exec(&mut *stack.redis.0);
-        set.expect("redis answers");
-        let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
-        assert_eq!(lease.fence(), ahead + 1);
-        for name in ["a", "b", "c"] {
-            let token = lease.token().expose().to_owned();
-            assert_eq!(stack.holder(name), Some(token));
-            assert_eq!(stack.last_fence(name), lease.fence());
-            let left: u64 = stack.redis(&format!("PTTL {name}"));
-            assert!((5_001..=10_000).contains(&left), "{left}");
-        }
-        lease.release().await.unwrap();
-        assert!(stack.are_free(["a", "b", "c"]));
-        for name in ["a", "b", "c"] {
-            let next = stack.lock(name).try_acquire().await.unwrap();
-            assert!(next.fence() > lease.fence());
-            next.release().await.unwrap();
-        }
-        // A set of one name is held as a lock is.
-        let one = stack.all(["a"]).acquire().await.unwrap();
-        assert_eq!(code(stack.lock("a").try_acquire().await), "held");
-        one.release().await.unwrap();
-    });
+async fn all_names_have_one_token_and_one_fence_above_the_last_of_each(mut stack: Stack) {
+    // The last fence of one name is ahead of Redis's clock.
+    let ahead = 8_000_000_000_000_000_u64;
+    let fence = format!("v1 {ahead} 604800000 ,");
+    let set = redis::cmd("SET")
+        .arg("{b}:fence")
+        .arg(fence)
+        .exec(&mut *stack.redis.0);
+    set.expect("redis answers");
+    let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
+    assert_eq!(lease.fence(), ahead + 1);
+    for name in ["a", "b", "c"] {
+        let token = lease.token().expose().to_owned();
+        assert_eq!(stack.holder(name), Some(token));
+        assert_eq!(stack.last_fence(name), lease.fence());
+        let left: u64 = stack.redis(&format!("PTTL {name}"));
+        assert!((5_001..=10_000).contains(&left), "{left}");
+    }
+    lease.release().await.unwrap();
+    assert!(stack.are_free(["a", "b", "c"]));
+    for name in ["a", "b", "c"] {
+        let next = stack.lock(name).try_acquire().await.unwrap();
+        assert!(next.fence() > lease.fence());
+        next.release().await.unwrap();
+    }
+    // A set of one name is held as a lock is.
+    let one = stack.all(["a"]).acquire().await.unwrap();
+    assert_eq!(code(stack.lock("a").try_acquire().await), "held");
+    one.release().await.unwrap();
 }
 
-fn none_is_taken_while_one_is_held_and_the_error_says_which(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let labelled = stack.lock("c").label("worker 7").ttl(ms(60_000));
-        let holder = labelled.try_acquire().await.unwrap();
-        let refused = stack.all(["a", "c", "b"]).try_acquire().await.unwrap_err();
-        let Error::Held {
-            lock,
-            remaining: Some(remaining),
-            label: Some(label),
-            ..
-        } = &refused
-        else {
-            panic!("{refused:?}")
-        };
-        assert_eq!((lock.as_str(), label.as_str()), ("c", "worker 7"));
-        assert!(*remaining > ms(50_000), "{remaining:?}");
-        assert!(stack.are_free(["a", "b"]));
-        // If several are held, the first in alphabetical order is told.
-        let other = stack.lock("b").try_acquire().await.unwrap();
-        assert_eq!(held(stack.all(["c", "b", "a"]).try_acquire().await).0, "b");
-        holder.release().await.unwrap();
-        other.release().await.unwrap();
-        let lease = stack.all(["a", "c", "b"]).try_acquire().await.unwrap();
-        assert!(lease.fence() > other.fence());
-        lease.release().await.unwrap();
-    });
+async fn none_is_taken_while_one_is_held_and_the_error_says_which(mut stack: Stack) {
+    let labelled = stack.lock("c").label("worker 7").ttl(ms(60_000));
+    let holder = labelled.try_acquire().await.unwrap();
+    let refused = stack.all(["a", "c", "b"]).try_acquire().await.unwrap_err();
+    let Error::Held {
+        lock,
+        remaining: Some(remaining),
+        label: Some(label),
+        ..
+    } = &refused
+    else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((lock.as_str(), label.as_str()), ("c", "worker 7"));
+    assert!(*remaining > ms(50_000), "{remaining:?}");
+    assert!(stack.are_free(["a", "b"]));
+    // If several are held, the first in alphabetical order is told.
+    let other = stack.lock("b").try_acquire().await.unwrap();
+    assert_eq!(held(stack.all(["c", "b", "a"]).try_acquire().await).0, "b");
+    holder.release().await.unwrap();
+    other.release().await.unwrap();
+    let lease = stack.all(["a", "c", "b"]).try_acquire().await.unwrap();
+    assert!(lease.fence() > other.fence());
+    lease.release().await.unwrap();
 }
 
-fn locks_of_one_name_exclude_it_and_are_excluded(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let both = stack.all(["a", "b"]);
-        let lease = both.try_acquire().await.unwrap();
-        for name in ["a", "b"] {
-            assert_eq!(code(stack.lock(name).try_acquire().await), "held");
-            let read_write = stack.client().read_write(name);
-            assert_eq!(code(read_write.read().try_acquire().await), "held");
-            // Other programs lock a name in this way.
-            let taken: Option<String> = stack.redis(&format!("SET {name} other NX PX 60000"));
-            assert_eq!(taken, None);
-        }
-        assert_eq!(held(stack.all(["c", "b"]).try_acquire().await).0, "b");
-        lease.release().await.unwrap();
-        let _: () = stack.redis("SET b other NX PX 60000");
-        let (lock, remaining) = held(both.try_acquire().await);
-        assert_eq!(lock, "b");
-        assert!(remaining.unwrap() > ms(50_000));
-        let _: () = stack.redis("DEL b");
-        let reader = stack.client().read_write("a").read();
-        let reading = reader.try_acquire().await.unwrap();
-        assert_eq!(held(both.try_acquire().await).0, "a");
-        reading.release().await.unwrap();
-        both.try_acquire().await.unwrap().release().await.unwrap();
-    });
+async fn locks_of_one_name_exclude_it_and_are_excluded(mut stack: Stack) {
+    let both = stack.all(["a", "b"]);
+    let lease = both.try_acquire().await.unwrap();
+    for name in ["a", "b"] {
+        assert_eq!(code(stack.lock(name).try_acquire().await), "held");
+        let read_write = stack.client().read_write(name);
+        assert_eq!(code(read_write.read().try_acquire().await), "held");
+        // Other programs lock a name in this way.
+        let taken: Option<String> = stack.redis(&format!("SET {name} other NX PX 60000"));
+        assert_eq!(taken, None);
+    }
+    assert_eq!(held(stack.all(["c", "b"]).try_acquire().await).0, "b");
+    lease.release().await.unwrap();
+    let _: () = stack.redis("SET b other NX PX 60000");
+    let (lock, remaining) = held(both.try_acquire().await);
+    assert_eq!(lock, "b");
+    assert!(remaining.unwrap() > ms(50_000));
+    let _: () = stack.redis("DEL b");
+    let reader = stack.client().read_write("a").read();
+    let reading = reader.try_acquire().await.unwrap();
+    assert_eq!(held(both.try_acquire().await).0, "a");
+    reading.release().await.unwrap();
+    both.try_acquire().await.unwrap().release().await.unwrap();
 }
 
-fn so_many_names_are_taken_and_given_back_in_one_request_each(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
-        let proxy = Proxy::before(&stack, []).await;
-        let all = proxy.client.lock_all(&names);
-        let lease = all.try_acquire().await.unwrap();
-        assert_eq!(proxy.seen().len(), 1);
-        for name in &names {
-            assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
-        }
-        lease.renew().await.unwrap();
-        lease.exec(&incr()).await.unwrap();
-        lease.release().await.unwrap();
-        assert_eq!(proxy.seen().len(), 4);
-        for name in &names {
-            assert_eq!(stack.holder(name), None);
-        }
-    });
+async fn so_many_names_are_taken_and_given_back_in_one_request_each(mut stack: Stack) {
+    let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
+    let proxy = Proxy::before(&stack, []).await;
+    let all = proxy.client.lock_all(&names);
+    let lease = all.try_acquire().await.unwrap();
+    assert_eq!(proxy.seen().len(), 1);
+    for name in &names {
+        assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
+    }
+    lease.renew().await.unwrap();
+    lease.exec(&incr()).await.unwrap();
+    lease.release().await.unwrap();
+    assert_eq!(proxy.seen().len(), 4);
+    for name in &names {
+        assert_eq!(stack.holder(name), None);
+    }
 }
 
-fn a_waiter_has_none_of_its_names_until_it_has_all(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let first = stack.lock("b").try_acquire().await.unwrap();
-        let second = stack.lock("c").try_acquire().await.unwrap();
-        let waiting = stack.all(["a", "b", "c"]).fair(false).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_of("b") == 1).await;
-        first.release().await.unwrap();
-        // It asks again, and waits in the next queue.
-        eventually(|| stack.waiters_of("c") == 1 && stack.waiters_of("b") == 0).await;
-        assert!(stack.are_free(["a", "b"]));
-        // Others may have the free names meanwhile.
-        let between = stack.all(["a", "b"]).try_acquire().await.unwrap();
-        between.release().await.unwrap();
-        second.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
-        assert!(lease.fence() > between.fence());
-        for name in ["a", "b", "c"] {
-            assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
-            assert_eq!(stack.waiters_of(name), 0);
-        }
-        lease.release().await.unwrap();
-    });
+async fn a_waiter_has_none_of_its_names_until_it_has_all(mut stack: Stack) {
+    let first = stack.lock("b").try_acquire().await.unwrap();
+    let second = stack.lock("c").try_acquire().await.unwrap();
+    let waiting = stack.all(["a", "b", "c"]).fair(false).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_of("b") == 1).await;
+    first.release().await.unwrap();
+    // It asks again, and waits in the next queue.
+    eventually(|| stack.waiters_of("c") == 1 && stack.waiters_of("b") == 0).await;
+    assert!(stack.are_free(["a", "b"]));
+    // Others may have the free names meanwhile.
+    let between = stack.all(["a", "b"]).try_acquire().await.unwrap();
+    between.release().await.unwrap();
+    second.release().await.unwrap();
+    let lease = waiter.await.unwrap().unwrap();
+    assert!(lease.fence() > between.fence());
+    for name in ["a", "b", "c"] {
+        assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
+        assert_eq!(stack.waiters_of(name), 0);
+    }
+    lease.release().await.unwrap();
 }
 
-fn the_order_of_the_names_makes_no_difference(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let one = stack.all(["a", "b", "c"]);
-        let other = stack.all(["c", "a", "b"]);
-        let lease = one.try_acquire().await.unwrap();
-        assert_eq!(held(other.try_acquire().await).0, "a");
-        let resumed = other.resume(lease.into_token()).unwrap();
-        resumed.renew().await.unwrap();
-        resumed.commit(&incr()).await.unwrap();
-        // Each waits for what the other has, and both get it in the end.
-        let mut turns = JoinSet::new();
-        for lock in [one, other] {
-            let lock = lock.wait_timeout(LONG).max_requests(1_000);
-            turns.spawn_local(async move {
-                for _ in 0..10 {
-                    lock.acquire().await.unwrap().release().await.unwrap();
-                }
-            });
-        }
-        turns.join_all().await;
-    });
-}
-
-fn commands_run_only_while_all_names_are_held(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let both = stack.all(["a", "b"]);
-        for lost in ["a", "b"] {
-            for call in 0..3 {
-                let lease = both.try_acquire().await.unwrap();
-                let _: () = stack.redis(&format!("SET {lost} other PX 60000"));
-                let result = match call {
-                    0 => lease.exec(&incr()).await.map(drop),
-                    1 => lease.commit(&incr()).await.map(drop),
-                    _ => lease.release().await,
-                };
-                assert_eq!(code(result), "lost");
-                assert_eq!(stack.holder(lost).as_deref(), Some("other"));
-                let _: () = stack.redis(&format!("DEL {lost}"));
+async fn the_order_of_the_names_makes_no_difference(stack: Stack) {
+    let one = stack.all(["a", "b", "c"]);
+    let other = stack.all(["c", "a", "b"]);
+    let lease = one.try_acquire().await.unwrap();
+    assert_eq!(held(other.try_acquire().await).0, "a");
+    let resumed = other.resume(lease.into_token()).unwrap();
+    resumed.renew().await.unwrap();
+    resumed.commit(&incr()).await.unwrap();
+    // Each waits for what the other has, and both get it in the end.
+    let mut turns = JoinSet::new();
+    for lock in [one, other] {
+        let lock = lock.wait_timeout(LONG).max_requests(1_000);
+        turns.spawn_local(async move {
+            for _ in 0..10 {
+                lock.acquire().await.unwrap().release().await.unwrap();
             }
-        }
-        assert!(!stack.redis::<bool>("EXISTS n"));
-    });
+        });
+    }
+    turns.join_all().await;
 }
 
-fn a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for lost in ["a", "b"] {
-            let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
-            let waiting = stack.lock("c").wait_timeout(LONG);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            eventually(|| stack.waiters_of("c") == 1).await;
-            assert!(stack.lock(lost).force_release().await.unwrap());
-            assert_eq!(code(lease.renew().await), "lost");
-            assert!(stack.are_free(["a", "b"]));
-            waiter.await.unwrap().unwrap().release().await.unwrap();
-            assert_eq!(code(lease.release().await), "lost");
-        }
-    });
-}
-
-fn a_renewal_gives_every_name_its_ttl_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.all(["a", "b"]).try_acquire().await.unwrap();
-        let _: () = stack.redis("PEXPIRE b 5000");
-        lease.renew_for(ms(60_000)).await.unwrap();
-        for name in ["a", "b"] {
-            assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 50_000);
-            let of_fence: u64 = stack.redis(&format!("PTTL {{{name}}}:fence"));
-            assert!(of_fence > 604_800_000 + 50_000);
-        }
-        // A renewal for less than what is left changes nothing.
-        lease.renew_for(ms(1_000)).await.unwrap();
-        assert!(stack.redis::<u64>("PTTL b") > 50_000);
-        lease.release().await.unwrap();
-    });
-}
-
-fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let holders = [
-            stack.lock("a").try_acquire().await.unwrap(),
-            stack.lock("b").try_acquire().await.unwrap(),
-        ];
-        let mut waiters = Vec::new();
-        let sets: [&[&str]; 5] = [&["b", "a"], &["b", "c"], &["a"], &["c", "b"], &["a", "b"]];
-        for (place, names) in sets.into_iter().enumerate() {
-            // Waiters that cannot listen get their turn too.
-            let client = match place % 2 {
-                0 => stack.client(),
-                _ => stack.deaf(),
+async fn commands_run_only_while_all_names_are_held(mut stack: Stack) {
+    let both = stack.all(["a", "b"]);
+    for lost in ["a", "b"] {
+        for call in 0..3 {
+            let lease = both.try_acquire().await.unwrap();
+            let _: () = stack.redis(&format!("SET {lost} other PX 60000"));
+            let result = match call {
+                0 => lease.exec(&incr()).await.map(drop),
+                1 => lease.commit(&incr()).await.map(drop),
+                _ => lease.release().await,
             };
-            let fair = client.lock_all(names).fair(true).wait_timeout(LONG);
-            waiters.push(meanwhile(async move {
-                let lease = fair.acquire().await.unwrap();
-                let fence = lease.fence();
-                lease.release().await.unwrap();
-                fence
-            }));
-            let last = names[0];
-            let standing = sets[..=place].iter().filter(|set| set.contains(&last));
-            let standing = standing.count();
-            eventually(|| stack.waiters_of(last) == standing).await;
+            assert_eq!(code(result), "lost");
+            assert_eq!(stack.holder(lost).as_deref(), Some("other"));
+            let _: () = stack.redis(&format!("DEL {lost}"));
         }
-        for holder in holders {
-            holder.release().await.unwrap();
-        }
-        let mut fences = Vec::new();
-        for waiter in waiters {
-            fences.push(waiter.await.unwrap());
-        }
-        // A waiter need not wait for others with which it shares no name.
-        assert!(fences[0] < fences[1] && fences[1] < fences[3] && fences[3] < fences[4]);
-        assert!(fences[0] < fences[2] && fences[2] < fences[4], "{fences:?}");
-        assert!(stack.are_free(["a", "b", "c"]));
-    });
+    }
+    assert!(!stack.redis::<bool>("EXISTS n"));
 }
 
-fn a_wait_that_was_given_up_stands_in_no_queue(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for is_fair in [false, true] {
-            let holder = stack.lock("b").try_acquire().await.unwrap();
-            let waiting = stack.all(["a", "b"]).fair(is_fair).wait_timeout(LONG);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            eventually(|| stack.waiters_of("b") == 1).await;
-            assert_eq!(stack.waiters_of("a"), usize::from(is_fair));
-            waiter.abort();
-            eventually(|| stack.waiters_of("a") + stack.waiters_of("b") == 0).await;
-            // Dropping a lease gives all its names back.
-            drop(holder);
-            eventually(|| stack.are_free(["a", "b"])).await;
-        }
-    });
-}
-
-fn a_token_goes_on_with_the_same_names_in_any_order(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let long = stack.all(["a", "b"]).ttl(ms(60_000));
-        let lease = long.try_acquire().await.unwrap();
-        let resumed = stack.all(["b", "a"]).resume(lease.into_token()).unwrap();
-        let _: () = stack.redis("PEXPIRE a 5000");
-        resumed.renew().await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 50_000);
-        resumed.release().await.unwrap();
-        // With other names the token holds nothing.
-        let lease = long.try_acquire().await.unwrap();
-        let token = lease.token().clone();
-        let other = stack.all(["b", "c"]).resume(token).unwrap();
-        assert_eq!(code(other.renew().await), "lost");
-    });
-}
-
-fn inspection_lists_who_holds_any_of_the_names(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let all = stack.all(["a", "b", "c", "d"]);
-        let free = all.inspect().await.unwrap();
-        assert_eq!((free.holder, free.holders.len()), (None, 0));
-        assert_eq!((free.free, free.fence, free.is_read), (None, None, false));
-        let labelled = stack.all(["d", "b"]).label("cart 7, 100 %");
-        let both = labelled.ttl(ms(60_000)).try_acquire().await.unwrap();
-        let one = stack.lock("c").try_acquire().await.unwrap();
-        let found = all.inspect().await.unwrap();
-        let tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-        // In the order of the names, each holder once.
-        assert_eq!(tokens, [both.token(), one.token()]);
-        assert_eq!(found.holders[0].label.as_deref(), Some("cart 7, 100 %"));
-        assert!(found.holders[0].remaining.unwrap() > ms(50_000));
-        assert_eq!(found.holder.as_ref(), found.holders.first());
-        assert_eq!((found.fence, found.waiters), (Some(one.fence()), 0));
-        both.release().await.unwrap();
-        one.release().await.unwrap();
-    });
-}
-
-fn a_forced_release_frees_all_names(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let all = stack.all(["a", "b", "c"]);
-        assert!(!all.force_release().await.unwrap());
-        let both = stack.all(["b", "c"]).try_acquire().await.unwrap();
-        assert!(all.force_release().await.unwrap());
-        assert!(stack.are_free(["a", "b", "c"]));
-        assert_eq!(code(both.renew().await), "lost");
-        let one = stack.lock("c").try_acquire().await.unwrap();
-        assert!(all.force_release().await.unwrap());
-        assert_eq!(code(one.release().await), "lost");
-        assert!(!all.force_release().await.unwrap());
-    });
-}
-
-fn a_name_that_holds_something_else_is_told_and_nothing_is_taken(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH b data");
-        let refused = stack.all(["a", "b"]).try_acquire().await;
-        assert_eq!(refused.as_ref().unwrap_err().lock(), Some("a, b"));
-        assert_eq!(code(refused), "wrong_type");
-        assert!(stack.are_free(["a"]));
-        assert_eq!(code(stack.all(["b", "a"]).inspect().await), "wrong_type");
-        assert_eq!(stack.redis::<u64>("LLEN b"), 1);
-        let permit = stack.client().semaphore("c", 2);
-        let permit = permit.try_acquire().await.unwrap();
-        let refused = stack.all(["a", "c"]).try_acquire().await;
-        assert_eq!(code(refused), "wrong_type");
-        permit.release().await.unwrap();
-    });
-}
-
-fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let holder = stack.lock("a").try_acquire().await.unwrap();
-        let waiting = stack.all(["a", "c"]).wait_timeout(LONG);
+async fn a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back(mut stack: Stack) {
+    for lost in ["a", "b"] {
+        let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
+        let waiting = stack.lock("c").wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_of("c") == 1).await;
-        let semaphore = stack.client().semaphore("c", 2);
-        let first = semaphore.try_acquire().await.unwrap();
-        let second = semaphore.try_acquire().await.unwrap();
-        first.release().await.unwrap();
-        // The semaphore's name has another type now. The waiter is told so although the first name
-        // is held.
-        assert_eq!(code(waiter.await.unwrap()), "wrong_type");
-        second.release().await.unwrap();
+        assert!(stack.lock(lost).force_release().await.unwrap());
+        assert_eq!(code(lease.renew().await), "lost");
+        assert!(stack.are_free(["a", "b"]));
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+        assert_eq!(code(lease.release().await), "lost");
+    }
+}
+
+async fn a_renewal_gives_every_name_its_ttl_again(mut stack: Stack) {
+    let lease = stack.all(["a", "b"]).try_acquire().await.unwrap();
+    let _: () = stack.redis("PEXPIRE b 5000");
+    lease.renew_for(ms(60_000)).await.unwrap();
+    for name in ["a", "b"] {
+        assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 50_000);
+        let of_fence: u64 = stack.redis(&format!("PTTL {{{name}}}:fence"));
+        assert!(of_fence > 604_800_000 + 50_000);
+    }
+    // A renewal for less than what is left changes nothing.
+    lease.renew_for(ms(1_000)).await.unwrap();
+    assert!(stack.redis::<u64>("PTTL b") > 50_000);
+    lease.release().await.unwrap();
+}
+
+async fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(
+    mut stack: Stack,
+) {
+    let holders = [
+        stack.lock("a").try_acquire().await.unwrap(),
+        stack.lock("b").try_acquire().await.unwrap(),
+    ];
+    let mut waiters = Vec::new();
+    let sets: [&[&str]; 5] = [&["b", "a"], &["b", "c"], &["a"], &["c", "b"], &["a", "b"]];
+    for (place, names) in sets.into_iter().enumerate() {
+        // Waiters that cannot listen get their turn too.
+        let client = match place % 2 {
+            0 => stack.client(),
+            _ => stack.deaf(),
+        };
+        let fair = client.lock_all(names).fair(true).wait_timeout(LONG);
+        waiters.push(meanwhile(async move {
+            let lease = fair.acquire().await.unwrap();
+            let fence = lease.fence();
+            lease.release().await.unwrap();
+            fence
+        }));
+        let last = names[0];
+        let standing = sets[..=place].iter().filter(|set| set.contains(&last));
+        let standing = standing.count();
+        eventually(|| stack.waiters_of(last) == standing).await;
+    }
+    for holder in holders {
         holder.release().await.unwrap();
-    });
+    }
+    let mut fences = Vec::new();
+    for waiter in waiters {
+        fences.push(waiter.await.unwrap());
+    }
+    // A waiter need not wait for others with which it shares no name.
+    assert!(fences[0] < fences[1] && fences[1] < fences[3] && fences[3] < fences[4]);
+    assert!(fences[0] < fences[2] && fences[2] < fences[4], "{fences:?}");
+    assert!(stack.are_free(["a", "b", "c"]));
 }
 
-fn so_many_of_the_longest_names_are_waited_for_and_taken(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let names: Vec<String> = (10..42).map(|n| "n".repeat(510) + &n.to_string()).collect();
-        let all = stack.client().lock_all(&names).wait_timeout(LONG);
-        let holder = stack.lock(&names[31]).try_acquire().await.unwrap();
-        let waiter = meanwhile(async move { all.acquire().await });
-        eventually(|| stack.waiters_of(&names[31]) == 1).await;
-        holder.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
-        let writes: Vec<Command> = (0..32).map(|_| Command::new("INCR").key("n")).collect();
-        lease.exec(&writes).await.unwrap();
-        lease.commit(&writes).await.unwrap();
-        assert_eq!(stack.redis::<u32>("GET n"), 64);
-    });
-}
-
-fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Withhold]).await;
-        let client = proxy.client.clone().request_timeout(ms(500));
-        let call = tokio::task::spawn_local(async move {
-            client
-                .lock_all(["a", "b"])
-                .ttl(ms(60_000))
-                .try_acquire()
-                .await
-        });
-        eventually(|| stack.holder("b").is_some()).await;
-        let _: () = stack.redis("DEL b");
-        let outcome = call.await.unwrap();
-        assert!(outcome.is_err(), "{outcome:?}");
-        eventually(|| stack.are_free(["a", "b"])).await;
-    });
-}
-
-fn callers_of_crossing_names_never_share_one_and_all_get_their_turn(spawn: Spawn) {
-    run(async {
-        const TURNS: usize = 6;
-        let mut stack = spawn();
-        let inside: Rc<RefCell<BTreeSet<&str>>> = Rc::default();
-        let mut callers = JoinSet::new();
-        let sets: [&[&str]; 7] = [
-            &["a", "b"],
-            &["b", "a"],
-            &["b", "c"],
-            &["c", "a"],
-            &["a"],
-            &["b"],
-            &["c", "b", "a"],
-        ];
-        for names in sets {
-            let lock = match names {
-                [name] => stack.lock(name),
-                names => stack.client().lock_all(names),
-            };
-            let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
-            let inside = inside.clone();
-            callers.spawn_local(async move {
-                for _ in 0..TURNS {
-                    let lease = lock.acquire().await.unwrap();
-                    for name in names {
-                        assert!(inside.borrow_mut().insert(name), "{name} has two holders");
-                    }
-                    tokio::time::sleep(ms(1)).await;
-                    for name in names {
-                        inside.borrow_mut().remove(name);
-                    }
-                    lease.commit(&incr()).await.unwrap();
-                }
-            });
-        }
-        callers.join_all().await;
-        assert_eq!(stack.redis::<usize>("GET n"), sets.len() * TURNS);
-        assert!(stack.are_free(["a", "b", "c"]));
-        for name in ["a", "b", "c"] {
-            assert_eq!(stack.waiters_of(name), 0);
-        }
-    });
-}
-
-fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
+async fn a_wait_that_was_given_up_stands_in_no_queue(mut stack: Stack) {
+    for is_fair in [false, true] {
         let holder = stack.lock("b").try_acquire().await.unwrap();
+        let waiting = stack.all(["a", "b"]).fair(is_fair).wait_timeout(LONG);
+        let waiter = meanwhile(async move { waiting.acquire().await });
+        eventually(|| stack.waiters_of("b") == 1).await;
+        assert_eq!(stack.waiters_of("a"), usize::from(is_fair));
+        waiter.abort();
+        eventually(|| stack.waiters_of("a") + stack.waiters_of("b") == 0).await;
+        // Dropping a lease gives all its names back.
+        drop(holder);
+        eventually(|| stack.are_free(["a", "b"])).await;
+    }
+}
+
+async fn a_token_goes_on_with_the_same_names_in_any_order(mut stack: Stack) {
+    let long = stack.all(["a", "b"]).ttl(ms(60_000));
+    let lease = long.try_acquire().await.unwrap();
+    let resumed = stack.all(["b", "a"]).resume(lease.into_token()).unwrap();
+    let _: () = stack.redis("PEXPIRE a 5000");
+    resumed.renew().await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 50_000);
+    resumed.release().await.unwrap();
+    // With other names the token holds nothing.
+    let lease = long.try_acquire().await.unwrap();
+    let token = lease.token().clone();
+    let other = stack.all(["b", "c"]).resume(token).unwrap();
+    assert_eq!(code(other.renew().await), "lost");
+}
+
+async fn inspection_lists_who_holds_any_of_the_names(stack: Stack) {
+    let all = stack.all(["a", "b", "c", "d"]);
+    let free = all.inspect().await.unwrap();
+    assert_eq!((free.holder, free.holders.len()), (None, 0));
+    assert_eq!((free.free, free.fence, free.is_read), (None, None, false));
+    let labelled = stack.all(["d", "b"]).label("cart 7, 100 %");
+    let both = labelled.ttl(ms(60_000)).try_acquire().await.unwrap();
+    let one = stack.lock("c").try_acquire().await.unwrap();
+    let found = all.inspect().await.unwrap();
+    let tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
+    // In the order of the names, each holder once.
+    assert_eq!(tokens, [both.token(), one.token()]);
+    assert_eq!(found.holders[0].label.as_deref(), Some("cart 7, 100 %"));
+    assert!(found.holders[0].remaining.unwrap() > ms(50_000));
+    assert_eq!(found.holder.as_ref(), found.holders.first());
+    assert_eq!((found.fence, found.waiters), (Some(one.fence()), 0));
+    both.release().await.unwrap();
+    one.release().await.unwrap();
+}
+
+async fn a_forced_release_frees_all_names(mut stack: Stack) {
+    let all = stack.all(["a", "b", "c"]);
+    assert!(!all.force_release().await.unwrap());
+    let both = stack.all(["b", "c"]).try_acquire().await.unwrap();
+    assert!(all.force_release().await.unwrap());
+    assert!(stack.are_free(["a", "b", "c"]));
+    assert_eq!(code(both.renew().await), "lost");
+    let one = stack.lock("c").try_acquire().await.unwrap();
+    assert!(all.force_release().await.unwrap());
+    assert_eq!(code(one.release().await), "lost");
+    assert!(!all.force_release().await.unwrap());
+}
+
+async fn a_name_that_holds_something_else_is_told_and_nothing_is_taken(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH b data");
+    let refused = stack.all(["a", "b"]).try_acquire().await;
+    assert_eq!(refused.as_ref().unwrap_err().lock(), Some("a, b"));
+    assert_eq!(code(refused), "wrong_type");
+    assert!(stack.are_free(["a"]));
+    assert_eq!(code(stack.all(["b", "a"]).inspect().await), "wrong_type");
+    assert_eq!(stack.redis::<u64>("LLEN b"), 1);
+    let permit = stack.client().semaphore("c", 2);
+    let permit = permit.try_acquire().await.unwrap();
+    let refused = stack.all(["a", "c"]).try_acquire().await;
+    assert_eq!(code(refused), "wrong_type");
+    permit.release().await.unwrap();
+}
+
+async fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(mut stack: Stack) {
+    let holder = stack.lock("a").try_acquire().await.unwrap();
+    let waiting = stack.all(["a", "c"]).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_of("c") == 1).await;
+    let semaphore = stack.client().semaphore("c", 2);
+    let first = semaphore.try_acquire().await.unwrap();
+    let second = semaphore.try_acquire().await.unwrap();
+    first.release().await.unwrap();
+    // The semaphore's name has another type now. The waiter is told so although the first name
+    // is held.
+    assert_eq!(code(waiter.await.unwrap()), "wrong_type");
+    second.release().await.unwrap();
+    holder.release().await.unwrap();
+}
+
+async fn so_many_of_the_longest_names_are_waited_for_and_taken(mut stack: Stack) {
+    let names: Vec<String> = (10..42).map(|n| "n".repeat(510) + &n.to_string()).collect();
+    let all = stack.client().lock_all(&names).wait_timeout(LONG);
+    let holder = stack.lock(&names[31]).try_acquire().await.unwrap();
+    let waiter = meanwhile(async move { all.acquire().await });
+    eventually(|| stack.waiters_of(&names[31]) == 1).await;
+    holder.release().await.unwrap();
+    let lease = waiter.await.unwrap().unwrap();
+    let writes: Vec<Command> = (0..32).map(|_| Command::new("INCR").key("n")).collect();
+    lease.exec(&writes).await.unwrap();
+    lease.commit(&writes).await.unwrap();
+    assert_eq!(stack.redis::<u32>("GET n"), 64);
+}
+
+async fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Withhold]).await;
+    let client = proxy.client.clone().request_timeout(ms(500));
+    let call = tokio::task::spawn_local(async move {
+        client
+            .lock_all(["a", "b"])
+            .ttl(ms(60_000))
+            .try_acquire()
+            .await
+    });
+    eventually(|| stack.holder("b").is_some()).await;
+    let _: () = stack.redis("DEL b");
+    let outcome = call.await.unwrap();
+    assert!(outcome.is_err(), "{outcome:?}");
+    eventually(|| stack.are_free(["a", "b"])).await;
+}
+
+async fn callers_of_crossing_names_never_share_one_and_all_get_their_turn(spawn: Spawn) {
+    const TURNS: usize = 6;
+    let mut stack = spawn();
+    let inside: Rc<RefCell<BTreeSet<&str>>> = Rc::default();
+    let mut callers = JoinSet::new();
+    let sets: [&[&str]; 7] = [
+        &["a", "b"],
+        &["b", "a"],
+        &["b", "c"],
+        &["c", "a"],
+        &["a"],
+        &["b"],
+        &["c", "b", "a"],
+    ];
+    for names in sets {
+        let lock = match names {
+            [name] => stack.lock(name),
+            names => stack.client().lock_all(names),
+        };
+        let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
+        let inside = inside.clone();
+        callers.spawn_local(async move {
+            for _ in 0..TURNS {
+                let lease = lock.acquire().await.unwrap();
+                for name in names {
+                    assert!(inside.borrow_mut().insert(name), "{name} has two holders");
+                }
+                tokio::time::sleep(ms(1)).await;
+                for name in names {
+                    inside.borrow_mut().remove(name);
+                }
+                lease.commit(&incr()).await.unwrap();
+            }
+        });
+    }
+    callers.join_all().await;
+    assert_eq!(stack.redis::<usize>("GET n"), sets.len() * TURNS);
+    assert!(stack.are_free(["a", "b", "c"]));
+    for name in ["a", "b", "c"] {
+        assert_eq!(stack.waiters_of(name), 0);
+    }
+}
+
+async fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(mut stack: Stack) {
+    let holder = stack.lock("b").try_acquire().await.unwrap();
+    let (waiter, seen) = stack
+        .listens(1, 3, |client| client.lock_all(["a", "b"]))
+        .await;
+    holder.release().await.unwrap();
+    let lease = waiter.await.unwrap();
+    assert_eq!(seen.requests_of_grants(), [4]);
+    assert!(lease.fence() > holder.fence());
+    assert_eq!(stack.holder("a"), stack.holder("b"));
+    let _ = lease.into_token();
+}
+
+async fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(mut stack: Stack) {
+    let first = stack.lock("a").try_acquire().await.unwrap();
+    let second = stack.lock("b").try_acquire().await.unwrap();
+    let (both, _) = stack
+        .listens(1, 3, |client| client.lock_all(["a", "b"]).fair(false))
+        .await;
+    let (single, seen) = stack.listens(2, 2, |client| client.lock("a")).await;
+    first.release().await.unwrap();
+    // The first in the queue cannot have this name, since it waits for the other one too. So
+    // the next waiter is handed it, without asking.
+    let lease = single.await.unwrap();
+    assert_eq!(seen.requests_of_grants(), [2]);
+    eventually(|| stack.waiters_of("b") == 1).await;
+    lease.release().await.unwrap();
+    second.release().await.unwrap();
+    both.await.unwrap().release().await.unwrap();
+}
+
+async fn a_release_of_all_names_hands_each_to_its_waiter(mut stack: Stack) {
+    let all = stack.all(["a", "b"]);
+    let holder = all.try_acquire().await.unwrap();
+    let mut waiters = Vec::new();
+    for (place, name) in ["a", "b"].into_iter().enumerate() {
+        let (waiter, seen) = stack
+            .listens(place + 1, 3, |client| client.lock(name))
+            .await;
+        waiters.push((waiter, seen));
+    }
+    holder.release().await.unwrap();
+    for (waiter, seen) in waiters {
+        let lease = waiter.await.unwrap();
+        assert!(lease.fence() > holder.fence());
+        assert_eq!(seen.requests_of_grants(), [3]);
+        lease.release().await.unwrap();
+    }
+}
+
+async fn readers_and_writers_that_leave_tell_the_waiter_too(mut stack: Stack) {
+    let read_write = stack.client().read_write("b");
+    for lock in [read_write.read(), read_write.write()] {
+        let holder = lock.try_acquire().await.unwrap();
         let (waiter, seen) = stack
             .listens(1, 3, |client| client.lock_all(["a", "b"]))
             .await;
         holder.release().await.unwrap();
         let lease = waiter.await.unwrap();
         assert_eq!(seen.requests_of_grants(), [4]);
-        assert!(lease.fence() > holder.fence());
-        assert_eq!(stack.holder("a"), stack.holder("b"));
-        let _ = lease.into_token();
-    });
-}
-
-fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let first = stack.lock("a").try_acquire().await.unwrap();
-        let second = stack.lock("b").try_acquire().await.unwrap();
-        let (both, _) = stack
-            .listens(1, 3, |client| client.lock_all(["a", "b"]).fair(false))
-            .await;
-        let (single, seen) = stack.listens(2, 2, |client| client.lock("a")).await;
-        first.release().await.unwrap();
-        // The first in the queue cannot have this name, since it waits for the other one too. So
-        // the next waiter is handed it, without asking.
-        let lease = single.await.unwrap();
-        assert_eq!(seen.requests_of_grants(), [2]);
-        eventually(|| stack.waiters_of("b") == 1).await;
         lease.release().await.unwrap();
-        second.release().await.unwrap();
-        both.await.unwrap().release().await.unwrap();
-    });
-}
-
-fn a_release_of_all_names_hands_each_to_its_waiter(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let all = stack.all(["a", "b"]);
-        let holder = all.try_acquire().await.unwrap();
-        let mut waiters = Vec::new();
-        for (place, name) in ["a", "b"].into_iter().enumerate() {
-            let (waiter, seen) = stack
-                .listens(place + 1, 3, |client| client.lock(name))
-                .await;
-            waiters.push((waiter, seen));
-        }
-        holder.release().await.unwrap();
-        for (waiter, seen) in waiters {
-            let lease = waiter.await.unwrap();
-            assert!(lease.fence() > holder.fence());
-            assert_eq!(seen.requests_of_grants(), [3]);
-            lease.release().await.unwrap();
-        }
-    });
-}
-
-fn readers_and_writers_that_leave_tell_the_waiter_too(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read_write = stack.client().read_write("b");
-        for lock in [read_write.read(), read_write.write()] {
-            let holder = lock.try_acquire().await.unwrap();
-            let (waiter, seen) = stack
-                .listens(1, 3, |client| client.lock_all(["a", "b"]))
-                .await;
-            holder.release().await.unwrap();
-            let lease = waiter.await.unwrap();
-            assert_eq!(seen.requests_of_grants(), [4]);
-            lease.release().await.unwrap();
-            stack.has_listeners(0).await;
-        }
-    });
+        stack.has_listeners(0).await;
+    }
 }

@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::kinds::Kind;
 use crate::support::noted::{names, noting};
-use crate::support::{client, code, run};
+use crate::support::{alone, client, code};
+
+alone! {
+    no_key_of_a_lock_is_that_of_another,
+    a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too,
+}
 
 /// Parts of names: what companion keys consist of, and what could imitate them.
 const PARTS: [&str; 19] = [
@@ -29,74 +34,68 @@ const PARTS: [&str; 19] = [
     ":wake:AAAAAAAA",
 ];
 
-#[test]
-fn no_key_of_a_lock_is_that_of_another() {
-    run(async {
-        let (client, noted) = noting();
-        let mut owners: BTreeMap<String, String> = BTreeMap::new();
-        let names: BTreeSet<String> = names(&PARTS).take(3_000).collect();
-        let mut accepted = 0;
-        for name in names {
-            // A name that is split into prefix and rest has the same key.
-            let (prefix, rest) = match name.char_indices().nth(2) {
-                Some((at, _)) if accepted % 2 == 0 => name.split_at(at),
-                _ => ("", name.as_str()),
-            };
-            let client = client.clone().prefix(prefix);
-            for kind in Kind::ALL {
-                let lock = kind.lock(&client, &[rest], "me");
-                if lock.check().is_err() {
-                    continue;
-                }
-                accepted += 1;
-                for key in noted.keys_of(&lock).await {
-                    let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
-                    assert_eq!(*owner, name, "both have {key:?}");
-                }
+async fn no_key_of_a_lock_is_that_of_another() {
+    let (client, noted) = noting();
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let names: BTreeSet<String> = names(&PARTS).take(3_000).collect();
+    let mut accepted = 0;
+    for name in names {
+        // A name that is split into prefix and rest has the same key.
+        let (prefix, rest) = match name.char_indices().nth(2) {
+            Some((at, _)) if accepted % 2 == 0 => name.split_at(at),
+            _ => ("", name.as_str()),
+        };
+        let client = client.clone().prefix(prefix);
+        for kind in Kind::ALL {
+            let lock = kind.lock(&client, &[rest], "me");
+            if lock.check().is_err() {
+                continue;
             }
-            for key in (noted.keys_of_paced(&client, rest).await)
-                .into_iter()
-                .flatten()
-            {
+            accepted += 1;
+            for key in noted.keys_of(&lock).await {
                 let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
                 assert_eq!(*owner, name, "both have {key:?}");
             }
-            let once = client.once(rest);
-            if once.check().is_ok() {
-                for key in noted.keys_of_once(once).await {
-                    let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
-                    assert_eq!(*owner, name, "both have {key:?}");
-                }
+        }
+        for key in (noted.keys_of_paced(&client, rest).await)
+            .into_iter()
+            .flatten()
+        {
+            let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
+            assert_eq!(*owner, name, "both have {key:?}");
+        }
+        let once = client.once(rest);
+        if once.check().is_ok() {
+            for key in noted.keys_of_once(once).await {
+                let owner = owners.entry(key.clone()).or_insert_with(|| name.clone());
+                assert_eq!(*owner, name, "both have {key:?}");
             }
         }
-        assert!(accepted > 1_000, "{accepted}");
-    });
+    }
+    assert!(accepted > 1_000, "{accepted}");
 }
 
-#[test]
-fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
-    run(async {
-        for name in [
-            "job:{7}:fence",
-            "job:{7}:queue",
-            "job:{7}:holds",
-            "job:{7}:readers",
-            "job:{7}:result",
-            "job:{7}:throttle",
-            "job:{7}:debounce",
-            "job:{7}:confirmed",
-            "job:{7}:receipt:x",
-            "job:{7}:gone:x",
-            "job:{7}:wake:x",
-            "{7}",
-        ] {
-            let client = client("http://127.0.0.1:1", "credential");
-            let (prefix, rest) = name.split_at(1);
-            let prefixed = client.clone().prefix(prefix);
-            let locks = Kind::ALL.map(|kind| kind.lock(&client, &[name, "a"], "me"));
-            for lock in locks.into_iter().chain([prefixed.lock(rest)]) {
-                assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");
-            }
+async fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
+    for name in [
+        "job:{7}:fence",
+        "job:{7}:queue",
+        "job:{7}:holds",
+        "job:{7}:readers",
+        "job:{7}:result",
+        "job:{7}:throttle",
+        "job:{7}:debounce",
+        "job:{7}:confirmed",
+        "job:{7}:receipt:x",
+        "job:{7}:gone:x",
+        "job:{7}:wake:x",
+        "{7}",
+    ] {
+        let client = client("http://127.0.0.1:1", "credential");
+        let (prefix, rest) = name.split_at(1);
+        let prefixed = client.clone().prefix(prefix);
+        let locks = Kind::ALL.map(|kind| kind.lock(&client, &[name, "a"], "me"));
+        for lock in locks.into_iter().chain([prefixed.lock(rest)]) {
+            assert_eq!(code(lock.try_acquire().await), "invalid_argument", "{name}");
         }
-    });
+    }
 }

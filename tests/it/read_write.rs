@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::watched::{Seen, WatchedClient};
-use crate::support::{Spawn, Stack, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, code, eventually, ms, over};
 use crate::waiting::{LONG, Watched, meanwhile};
 
 over! {
@@ -63,470 +63,422 @@ fn incr() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
 
-fn a_writer_is_stored_as_the_holder_of_a_lock_is(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.read_write().write().try_acquire().await.unwrap();
-        assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-        assert!((5_001..=10_000).contains(&stack.redis::<u64>("PTTL a")));
-        assert_eq!(stack.last_fence("a"), lease.fence());
-        lease.renew_for(ms(60_000)).await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 50_000);
+async fn a_writer_is_stored_as_the_holder_of_a_lock_is(mut stack: Stack) {
+    let lease = stack.read_write().write().try_acquire().await.unwrap();
+    assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
+    assert!((5_001..=10_000).contains(&stack.redis::<u64>("PTTL a")));
+    assert_eq!(stack.last_fence("a"), lease.fence());
+    lease.renew_for(ms(60_000)).await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 50_000);
+    lease.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
+async fn many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own(mut stack: Stack) {
+    let read = stack.read_write().read();
+    let long = stack.read_write().read().ttl(ms(60_000));
+    let one = long.try_acquire().await.unwrap();
+    let other = read.try_acquire().await.unwrap();
+    let third = read.try_acquire().await.unwrap();
+    assert_eq!(stack.readers(), 3);
+    assert!(one.fence() < other.fence() && other.fence() < third.fence());
+    assert!(one.remaining() > ms(50_000) && other.remaining() < ms(10_000));
+    // Others find the lock held until its last reader's ttl ends.
+    assert!(stack.redis::<u64>("PTTL a") > 50_000);
+    // A renewal for less than what is left changes nothing.
+    one.renew_for(ms(1_000)).await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 50_000);
+    other.renew_for(ms(90_000)).await.unwrap();
+    assert!(other.remaining() > ms(80_000) && stack.redis::<u64>("PTTL a") > 80_000);
+    for lease in [one, other, third] {
         lease.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+    }
+    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
 }
 
-fn many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read = stack.read_write().read();
-        let long = stack.read_write().read().ttl(ms(60_000));
-        let one = long.try_acquire().await.unwrap();
-        let other = read.try_acquire().await.unwrap();
-        let third = read.try_acquire().await.unwrap();
-        assert_eq!(stack.readers(), 3);
-        assert!(one.fence() < other.fence() && other.fence() < third.fence());
-        assert!(one.remaining() > ms(50_000) && other.remaining() < ms(10_000));
-        // Others find the lock held until its last reader's ttl ends.
-        assert!(stack.redis::<u64>("PTTL a") > 50_000);
-        // A renewal for less than what is left changes nothing.
-        one.renew_for(ms(1_000)).await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 50_000);
-        other.renew_for(ms(90_000)).await.unwrap();
-        assert!(other.remaining() > ms(80_000) && stack.redis::<u64>("PTTL a") > 80_000);
-        for lease in [one, other, third] {
-            lease.release().await.unwrap();
-        }
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
-    });
+async fn a_writer_is_alone(stack: Stack) {
+    let (read, write) = (stack.read_write().read(), stack.read_write().write());
+    let writer = write.clone().label("w").try_acquire().await.unwrap();
+    for refused in [&read, &write] {
+        let held = refused.try_acquire().await.unwrap_err();
+        assert!(matches!(&held, Error::Held { label: Some(label), .. } if label == "w"));
+    }
+    writer.release().await.unwrap();
+    let brief = read.clone().label("r").ttl(ms(5_000));
+    let readers = [
+        brief.try_acquire().await.unwrap(),
+        read.clone().label("last").try_acquire().await.unwrap(),
+    ];
+    let held = write.try_acquire().await.unwrap_err();
+    let Error::Held {
+        remaining: Some(remaining),
+        label: Some(label),
+        ..
+    } = held
+    else {
+        panic!("{held:?}")
+    };
+    assert!(remaining > ms(5_000) && label == "last", "{remaining:?}");
+    let [one, other] = readers;
+    one.release().await.unwrap();
+    assert_eq!(code(write.try_acquire().await), "held");
+    other.release().await.unwrap();
+    write.try_acquire().await.unwrap().release().await.unwrap();
 }
 
-fn a_writer_is_alone(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let (read, write) = (stack.read_write().read(), stack.read_write().write());
-        let writer = write.clone().label("w").try_acquire().await.unwrap();
-        for refused in [&read, &write] {
-            let held = refused.try_acquire().await.unwrap_err();
-            assert!(matches!(&held, Error::Held { label: Some(label), .. } if label == "w"));
-        }
-        writer.release().await.unwrap();
-        let brief = read.clone().label("r").ttl(ms(5_000));
-        let readers = [
-            brief.try_acquire().await.unwrap(),
-            read.clone().label("last").try_acquire().await.unwrap(),
-        ];
-        let held = write.try_acquire().await.unwrap_err();
-        let Error::Held {
-            remaining: Some(remaining),
-            label: Some(label),
-            ..
-        } = held
-        else {
-            panic!("{held:?}")
+async fn a_lock_of_that_name_is_the_writer_and_readers_keep_it_out(mut stack: Stack) {
+    let (lock, read) = (stack.lock("a"), stack.read_write().read());
+    let write = stack.read_write().write();
+    let held = lock.try_acquire().await.unwrap();
+    assert_eq!(code(read.try_acquire().await), "held");
+    assert_eq!(code(write.try_acquire().await), "held");
+    held.release().await.unwrap();
+    let held = write.try_acquire().await.unwrap();
+    assert_eq!(code(lock.try_acquire().await), "held");
+    held.release().await.unwrap();
+    let held = read.try_acquire().await.unwrap();
+    assert_eq!(code(lock.try_acquire().await), "held");
+    // Nor can another program take it that locks the same key.
+    let theirs: Option<String> = stack.redis("SET a theirs NX PX 60000");
+    assert_eq!(theirs, None);
+    held.release().await.unwrap();
+    let _: () = stack.redis("SET a theirs NX PX 60000");
+    assert_eq!(code(read.try_acquire().await), "held");
+    assert_eq!(code(write.try_acquire().await), "held");
+    let _: () = stack.redis("DEL a");
+    let _: () = stack.redis("RPUSH a x");
+    for lock in [&read, &write] {
+        assert_eq!(code(lock.try_acquire().await), "wrong_type");
+        assert_eq!(code(lock.inspect().await), "wrong_type");
+    }
+}
+
+async fn a_reader_that_ran_out_is_lost_and_holds_nobody_up(mut stack: Stack) {
+    let (read, write) = (stack.read_write().read(), stack.read_write().write());
+    let brief = read.clone().ttl(ms(1_000));
+    let over = brief.try_acquire().await.unwrap();
+    let kept = read.try_acquire().await.unwrap();
+    let late = read.resume(over.into_token()).unwrap();
+    eventually(|| {
+        let (seconds, micros): (u64, u64) = stack.redis("TIME");
+        let now = seconds * 1_000 + micros / 1_000;
+        stack.redis::<u64>(&format!("ZCOUNT {{a}}:readers {now} +inf")) == 1
+    })
+    .await;
+    assert_eq!(code(late.renew().await), "lost");
+    kept.renew().await.unwrap();
+    assert_eq!(stack.readers(), 1);
+    kept.release().await.unwrap();
+    let _ = brief.try_acquire().await.unwrap().into_token();
+    let next = write.wait_timeout(LONG).acquire().await.unwrap();
+    next.release().await.unwrap();
+}
+
+async fn a_lease_that_ends_last_but_is_released_first_holds_nobody_up(mut stack: Stack) {
+    let read = stack.read_write().read();
+    let long = read.clone().ttl(ms(600_000)).try_acquire().await.unwrap();
+    let brief = read.try_acquire().await.unwrap();
+    long.release().await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") <= 10_000);
+    brief.renew().await.unwrap();
+    brief.release().await.unwrap();
+}
+
+async fn a_release_lets_the_next_write_or_all_readers_before_the_next_writer(mut stack: Stack) {
+    let held = stack.read_write().write().try_acquire().await.unwrap();
+    let mut fences = vec![held.fence()];
+    let mut waiters = Vec::new();
+    for (place, reads) in [true, true, false, true, false].into_iter().enumerate() {
+        let lock = match reads {
+            true => stack.read_write().read(),
+            // A writer that is not fair may take the lock when it is free for an instant.
+            false => stack.read_write().write().fair(true),
         };
-        assert!(remaining > ms(5_000) && label == "last", "{remaining:?}");
-        let [one, other] = readers;
-        one.release().await.unwrap();
-        assert_eq!(code(write.try_acquire().await), "held");
-        other.release().await.unwrap();
-        write.try_acquire().await.unwrap().release().await.unwrap();
-    });
+        let lock = lock.wait_timeout(LONG).max_requests(1_000);
+        waiters.push(meanwhile(async move { lock.acquire().await.unwrap() }));
+        stack.has_waiters(place + 1).await;
+    }
+    held.release().await.unwrap();
+    let mut waiters = waiters.into_iter();
+    let mut next = async || waiters.next().unwrap().await.unwrap();
+    let readers = [next().await, next().await];
+    assert_eq!((stack.readers(), stack.waiters()), (2, 3));
+    fences.push(readers[0].fence().min(readers[1].fence()));
+    for reader in readers {
+        reader.release().await.unwrap();
+    }
+    for _ in 0..3 {
+        let lease = next().await;
+        fences.push(lease.fence());
+        lease.release().await.unwrap();
+    }
+    assert!(fences.is_sorted(), "{fences:?}");
+    assert_eq!(stack.waiters(), 0);
 }
 
-fn a_lock_of_that_name_is_the_writer_and_readers_keep_it_out(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (lock, read) = (stack.lock("a"), stack.read_write().read());
-        let write = stack.read_write().write();
-        let held = lock.try_acquire().await.unwrap();
-        assert_eq!(code(read.try_acquire().await), "held");
-        assert_eq!(code(write.try_acquire().await), "held");
-        held.release().await.unwrap();
-        let held = write.try_acquire().await.unwrap();
-        assert_eq!(code(lock.try_acquire().await), "held");
-        held.release().await.unwrap();
-        let held = read.try_acquire().await.unwrap();
-        assert_eq!(code(lock.try_acquire().await), "held");
-        // Nor can another program take it that locks the same key.
-        let theirs: Option<String> = stack.redis("SET a theirs NX PX 60000");
-        assert_eq!(theirs, None);
-        held.release().await.unwrap();
-        let _: () = stack.redis("SET a theirs NX PX 60000");
-        assert_eq!(code(read.try_acquire().await), "held");
-        assert_eq!(code(write.try_acquire().await), "held");
-        let _: () = stack.redis("DEL a");
-        let _: () = stack.redis("RPUSH a x");
-        for lock in [&read, &write] {
-            assert_eq!(code(lock.try_acquire().await), "wrong_type");
-            assert_eq!(code(lock.inspect().await), "wrong_type");
-        }
-    });
+async fn a_reader_waits_behind_a_writer_that_waits_unless_it_barges(mut stack: Stack) {
+    let read = stack.read_write().read();
+    let first = read.try_acquire().await.unwrap();
+    let write = stack.read_write().write().wait_timeout(LONG);
+    let writer = meanwhile(async move { write.acquire().await.unwrap() });
+    stack.has_waiters(1).await;
+    assert_eq!(code(read.try_acquire().await), "held");
+    let barging = stack.read_write().read().fair(false);
+    let beside = barging.try_acquire().await.unwrap();
+    let waiting = stack.read_write().read().wait_timeout(LONG);
+    let behind = meanwhile(async move { waiting.acquire().await.unwrap() });
+    stack.has_waiters(2).await;
+    beside.release().await.unwrap();
+    let fence = first.fence();
+    first.release().await.unwrap();
+    let writer = writer.await.unwrap();
+    assert!(writer.fence() > fence);
+    let fence = writer.fence();
+    writer.release().await.unwrap();
+    let behind = behind.await.unwrap();
+    assert!(behind.fence() > fence);
+    behind.release().await.unwrap();
 }
 
-fn a_reader_that_ran_out_is_lost_and_holds_nobody_up(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (read, write) = (stack.read_write().read(), stack.read_write().write());
-        let brief = read.clone().ttl(ms(1_000));
-        let over = brief.try_acquire().await.unwrap();
-        let kept = read.try_acquire().await.unwrap();
-        let late = read.resume(over.into_token()).unwrap();
-        eventually(|| {
-            let (seconds, micros): (u64, u64) = stack.redis("TIME");
-            let now = seconds * 1_000 + micros / 1_000;
-            stack.redis::<u64>(&format!("ZCOUNT {{a}}:readers {now} +inf")) == 1
-        })
-        .await;
-        assert_eq!(code(late.renew().await), "lost");
-        kept.renew().await.unwrap();
+async fn a_writer_that_gives_up_lets_readers_pass(mut stack: Stack) {
+    let first = stack.read_write().read().try_acquire().await.unwrap();
+    let write = stack.read_write().write().wait_timeout(LONG);
+    let writer = meanwhile(async move { write.acquire().await });
+    stack.has_waiters(1).await;
+    let read = stack.read_write().read().wait_timeout(LONG);
+    let reader = meanwhile(async move { read.acquire().await.unwrap() });
+    stack.has_waiters(2).await;
+    writer.abort();
+    let reader = reader.await.unwrap();
+    assert_eq!(stack.readers(), 2);
+    first.release().await.unwrap();
+    reader.release().await.unwrap();
+}
+
+async fn a_writer_goes_down_to_a_reader_in_the_same_hold(mut stack: Stack) {
+    let (read, write) = (stack.read_write().read(), stack.read_write().write());
+    let labelled = write.clone().label("w").ttl(ms(60_000));
+    let lease = labelled.try_acquire().await.unwrap();
+    let (fence, token) = (lease.fence(), lease.token().clone());
+    lease.exec(&incr()).await.unwrap();
+    lease.renew_for(ms(90_000)).await.unwrap();
+    let receipt = format!("{{a}}:receipt:{}", token.expose());
+    let _: () = stack.redis(&format!("PEXPIRE {receipt} 30000"));
+    lease.downgrade().await.unwrap();
+    // The receipt of a write lives for as long as the lease may go on.
+    assert!(stack.redis::<u64>(&format!("PTTL {receipt}")) > 80_000);
+    // A downgrade does not shorten the ttl.
+    assert!(stack.redis::<u64>("PTTL a") > 80_000);
+    assert_eq!((lease.fence(), lease.token()), (fence, &token));
+    let beside = read.try_acquire().await.unwrap();
+    assert_eq!(code(write.try_acquire().await), "held");
+    assert_eq!(stack.readers(), 2);
+    lease.renew().await.unwrap();
+    lease.exec(&incr()).await.unwrap();
+    let read_by = read.inspect().await.unwrap();
+    let labels: Vec<_> = read_by
+        .holders
+        .iter()
+        .map(|one| one.label.clone())
+        .collect();
+    assert_eq!(labels, [None, Some("w".to_owned())]);
+    // Another handler resumes it as the reader that it is by now.
+    let resumed = read.resume(lease.into_token()).unwrap();
+    resumed.renew().await.unwrap();
+    assert_eq!(resumed.fence(), fence);
+    assert!(resumed.remaining() > ms(50_000));
+    assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(3)]);
+    beside.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
+    // A lease that has ended cannot be downgraded.
+    let lost = write.try_acquire().await.unwrap();
+    let _: () = stack.redis("DEL a");
+    assert_eq!(code(lost.downgrade().await), "lost");
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
+async fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(mut stack: Stack) {
+    for fault in [LoseReply, Duplicate] {
+        let proxy = Proxy::before(&stack, [Pass, fault, Pass, fault]).await;
+        let lease = proxy.client.read_write("a").write();
+        let lease = lease.try_acquire().await.unwrap();
+        lease.downgrade().await.unwrap();
         assert_eq!(stack.readers(), 1);
-        kept.release().await.unwrap();
-        let _ = brief.try_acquire().await.unwrap().into_token();
-        let next = write.wait_timeout(LONG).acquire().await.unwrap();
-        next.release().await.unwrap();
-    });
-}
-
-fn a_lease_that_ends_last_but_is_released_first_holds_nobody_up(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read = stack.read_write().read();
-        let long = read.clone().ttl(ms(600_000)).try_acquire().await.unwrap();
-        let brief = read.try_acquire().await.unwrap();
-        long.release().await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") <= 10_000);
-        brief.renew().await.unwrap();
-        brief.release().await.unwrap();
-    });
-}
-
-fn a_release_lets_the_next_write_or_all_readers_before_the_next_writer(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let held = stack.read_write().write().try_acquire().await.unwrap();
-        let mut fences = vec![held.fence()];
-        let mut waiters = Vec::new();
-        for (place, reads) in [true, true, false, true, false].into_iter().enumerate() {
-            let lock = match reads {
-                true => stack.read_write().read(),
-                // A writer that is not fair may take the lock when it is free for an instant.
-                false => stack.read_write().write().fair(true),
-            };
-            let lock = lock.wait_timeout(LONG).max_requests(1_000);
-            waiters.push(meanwhile(async move { lock.acquire().await.unwrap() }));
-            stack.has_waiters(place + 1).await;
-        }
-        held.release().await.unwrap();
-        let mut waiters = waiters.into_iter();
-        let mut next = async || waiters.next().unwrap().await.unwrap();
-        let readers = [next().await, next().await];
-        assert_eq!((stack.readers(), stack.waiters()), (2, 3));
-        fences.push(readers[0].fence().min(readers[1].fence()));
-        for reader in readers {
-            reader.release().await.unwrap();
-        }
-        for _ in 0..3 {
-            let lease = next().await;
-            fences.push(lease.fence());
-            lease.release().await.unwrap();
-        }
-        assert!(fences.is_sorted(), "{fences:?}");
-        assert_eq!(stack.waiters(), 0);
-    });
-}
-
-fn a_reader_waits_behind_a_writer_that_waits_unless_it_barges(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read = stack.read_write().read();
-        let first = read.try_acquire().await.unwrap();
-        let write = stack.read_write().write().wait_timeout(LONG);
-        let writer = meanwhile(async move { write.acquire().await.unwrap() });
-        stack.has_waiters(1).await;
-        assert_eq!(code(read.try_acquire().await), "held");
-        let barging = stack.read_write().read().fair(false);
-        let beside = barging.try_acquire().await.unwrap();
-        let waiting = stack.read_write().read().wait_timeout(LONG);
-        let behind = meanwhile(async move { waiting.acquire().await.unwrap() });
-        stack.has_waiters(2).await;
-        beside.release().await.unwrap();
-        let fence = first.fence();
-        first.release().await.unwrap();
-        let writer = writer.await.unwrap();
-        assert!(writer.fence() > fence);
-        let fence = writer.fence();
-        writer.release().await.unwrap();
-        let behind = behind.await.unwrap();
-        assert!(behind.fence() > fence);
-        behind.release().await.unwrap();
-    });
-}
-
-fn a_writer_that_gives_up_lets_readers_pass(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let first = stack.read_write().read().try_acquire().await.unwrap();
-        let write = stack.read_write().write().wait_timeout(LONG);
-        let writer = meanwhile(async move { write.acquire().await });
-        stack.has_waiters(1).await;
-        let read = stack.read_write().read().wait_timeout(LONG);
-        let reader = meanwhile(async move { read.acquire().await.unwrap() });
-        stack.has_waiters(2).await;
-        writer.abort();
-        let reader = reader.await.unwrap();
-        assert_eq!(stack.readers(), 2);
-        first.release().await.unwrap();
-        reader.release().await.unwrap();
-    });
-}
-
-fn a_writer_goes_down_to_a_reader_in_the_same_hold(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (read, write) = (stack.read_write().read(), stack.read_write().write());
-        let labelled = write.clone().label("w").ttl(ms(60_000));
-        let lease = labelled.try_acquire().await.unwrap();
-        let (fence, token) = (lease.fence(), lease.token().clone());
-        lease.exec(&incr()).await.unwrap();
-        lease.renew_for(ms(90_000)).await.unwrap();
-        let receipt = format!("{{a}}:receipt:{}", token.expose());
-        let _: () = stack.redis(&format!("PEXPIRE {receipt} 30000"));
-        lease.downgrade().await.unwrap();
-        // The receipt of a write lives for as long as the lease may go on.
-        assert!(stack.redis::<u64>(&format!("PTTL {receipt}")) > 80_000);
-        // A downgrade does not shorten the ttl.
-        assert!(stack.redis::<u64>("PTTL a") > 80_000);
-        assert_eq!((lease.fence(), lease.token()), (fence, &token));
-        let beside = read.try_acquire().await.unwrap();
-        assert_eq!(code(write.try_acquire().await), "held");
-        assert_eq!(stack.readers(), 2);
-        lease.renew().await.unwrap();
-        lease.exec(&incr()).await.unwrap();
-        let read_by = read.inspect().await.unwrap();
-        let labels: Vec<_> = read_by
-            .holders
-            .iter()
-            .map(|one| one.label.clone())
-            .collect();
-        assert_eq!(labels, [None, Some("w".to_owned())]);
-        // Another handler resumes it as the reader that it is by now.
-        let resumed = read.resume(lease.into_token()).unwrap();
-        resumed.renew().await.unwrap();
-        assert_eq!(resumed.fence(), fence);
-        assert!(resumed.remaining() > ms(50_000));
-        assert_eq!(resumed.commit(&incr()).await.unwrap(), [Reply::Int(3)]);
-        beside.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
-        // A lease that has ended cannot be downgraded.
-        let lost = write.try_acquire().await.unwrap();
-        let _: () = stack.redis("DEL a");
-        assert_eq!(code(lost.downgrade().await), "lost");
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
-}
-
-fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [Pass, fault, Pass, fault]).await;
-            let lease = proxy.client.read_write("a").write();
-            let lease = lease.try_acquire().await.unwrap();
-            lease.downgrade().await.unwrap();
-            assert_eq!(stack.readers(), 1);
-            let beside = stack.read_write().read().try_acquire().await.unwrap();
-            lease.release().await.unwrap();
-            assert_eq!(stack.readers(), 1);
-            beside.release().await.unwrap();
-        }
-        // Nobody knows whether the downgrade was executed. The lease goes on in either case.
-        for does_arrive in [false, true] {
-            let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-            let client = proxy.client.clone().max_attempts(1);
-            let client = client.request_timeout(ms(300));
-            let lease = client.read_write("a").write().ttl(ms(60_000));
-            let lease = lease.try_acquire().await.unwrap();
-            assert!(lease.downgrade().await.unwrap_err().is_outcome_unknown());
-            if does_arrive {
-                proxy.deliver().await;
-                assert_eq!(stack.readers(), 1);
-            }
-            lease.exec(&incr()).await.unwrap();
-            lease.release().await.unwrap();
-            assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-            if !does_arrive {
-                // A downgrade that arrives after the release makes nobody a reader.
-                proxy.deliver().await;
-                assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-            }
-        }
-    });
-}
-
-fn a_reader_does_not_become_the_writer(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (read, write) = (stack.read_write().read(), stack.read_write().write());
-        let reader = read.try_acquire().await.unwrap();
-        let sent = reader.remaining();
-        for _ in 0..2 {
-            let refused = reader.downgrade().await.unwrap_err();
-            assert_eq!(refused.code(), "invalid_argument");
-            assert!(refused.to_string().contains("writer"), "{refused}");
-        }
-        assert!(reader.remaining() <= sent);
-        reader.renew().await.unwrap();
-        reader.release().await.unwrap();
-        let lease = write.try_acquire().await.unwrap();
-        lease.downgrade().await.unwrap();
-        assert_eq!(code(lease.downgrade().await), "invalid_argument");
+        let beside = stack.read_write().read().try_acquire().await.unwrap();
         lease.release().await.unwrap();
-        let lock = stack.lock("b").try_acquire().await.unwrap();
-        assert_eq!(code(lock.downgrade().await), "invalid_argument");
-        lock.release().await.unwrap();
-        // Nor can a writer go on with a reader's acquisition.
-        let acquisition = Acquisition::new();
-        let (reader, _) = read.acquire_as(&acquisition, Vec::new).await.unwrap();
-        let refused = write.acquire_as(&acquisition, Vec::new).await;
-        assert_eq!(code(refused.map(drop)), "invalid_argument");
-        assert_eq!((stack.readers(), stack.waiters()), (1, 0));
-        reader.renew().await.unwrap();
-        reader.release().await.unwrap();
-    });
-}
-
-fn a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let write = client.read_write("a").write().ttl(ms(2_000));
-        let renewals = || {
-            let events = seen.events();
-            events.iter().filter(|code| *code == "renewed").count()
-        };
-        let work = write.run(async |lease| {
-            lease.downgrade().await?;
-            let before = renewals();
-            eventually(|| renewals() >= before + 2).await;
+        assert_eq!(stack.readers(), 1);
+        beside.release().await.unwrap();
+    }
+    // Nobody knows whether the downgrade was executed. The lease goes on in either case.
+    for does_arrive in [false, true] {
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let client = proxy.client.clone().max_attempts(1);
+        let client = client.request_timeout(ms(300));
+        let lease = client.read_write("a").write().ttl(ms(60_000));
+        let lease = lease.try_acquire().await.unwrap();
+        assert!(lease.downgrade().await.unwrap_err().is_outcome_unknown());
+        if does_arrive {
+            proxy.deliver().await;
             assert_eq!(stack.readers(), 1);
-            assert!(!lease.remaining().is_zero());
-            Ok::<_, Error>(7)
-        });
-        assert_eq!(work.await, Ok(7));
+        }
+        lease.exec(&incr()).await.unwrap();
+        lease.release().await.unwrap();
         assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-    });
-}
-
-fn inspection_says_whether_it_is_read_and_by_whom(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let read_write = stack.read_write();
-        let (read, write) = (read_write.read(), read_write.write());
-        let free = read.inspect().await.unwrap();
-        assert_eq!((free.holder, free.is_read, free.free), (None, false, None));
-        let writer = write.clone().label("w").try_acquire().await.unwrap();
-        let held = read.inspect().await.unwrap();
-        let holder = held.holder.expect("the writer");
-        assert_eq!((&holder.token, held.is_read), (writer.token(), false));
-        assert_eq!(holder.label.as_deref(), Some("w"));
-        assert_eq!((held.holders.len(), held.fence), (1, Some(writer.fence())));
-        writer.release().await.unwrap();
-        let long = read.clone().label("long").ttl(ms(60_000));
-        let long = long.try_acquire().await.unwrap();
-        let brief = read.try_acquire().await.unwrap();
-        for lock in [&read, &write] {
-            let held = lock.inspect().await.unwrap();
-            assert!(held.is_read && held.free.is_none());
-            let tokens: Vec<_> = held.holders.iter().map(|holder| &holder.token).collect();
-            assert_eq!(tokens, [brief.token(), long.token()]);
-            assert_eq!(held.holders[1].label.as_deref(), Some("long"));
-            assert!(held.holders[1].remaining.unwrap() > ms(50_000));
-            assert_eq!(held.fence, Some(brief.fence()));
+        if !does_arrive {
+            // A downgrade that arrives after the release makes nobody a reader.
+            proxy.deliver().await;
+            assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
         }
-        long.release().await.unwrap();
-        brief.release().await.unwrap();
-    });
+    }
 }
 
-fn a_forced_release_frees_it_of_all(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read_write = stack.read_write();
-        assert!(!read_write.read().force_release().await.unwrap());
-        for forces in [read_write.read(), read_write.write(), stack.lock("a")] {
-            let one = read_write.read().try_acquire().await.unwrap();
-            let other = read_write.read().try_acquire().await.unwrap();
-            assert!(forces.force_release().await.unwrap());
-            assert!(!stack.redis::<bool>("EXISTS a"));
-            assert_eq!(code(one.renew().await), "lost");
-            assert_eq!(code(other.release().await), "lost");
-            let writer = read_write.write().try_acquire().await.unwrap();
-            assert!(forces.force_release().await.unwrap());
-            assert_eq!(code(writer.renew().await), "lost");
-            assert!(!forces.force_release().await.unwrap());
-        }
-    });
+async fn a_reader_does_not_become_the_writer(mut stack: Stack) {
+    let (read, write) = (stack.read_write().read(), stack.read_write().write());
+    let reader = read.try_acquire().await.unwrap();
+    let sent = reader.remaining();
+    for _ in 0..2 {
+        let refused = reader.downgrade().await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        assert!(refused.to_string().contains("writer"), "{refused}");
+    }
+    assert!(reader.remaining() <= sent);
+    reader.renew().await.unwrap();
+    reader.release().await.unwrap();
+    let lease = write.try_acquire().await.unwrap();
+    lease.downgrade().await.unwrap();
+    assert_eq!(code(lease.downgrade().await), "invalid_argument");
+    lease.release().await.unwrap();
+    let lock = stack.lock("b").try_acquire().await.unwrap();
+    assert_eq!(code(lock.downgrade().await), "invalid_argument");
+    lock.release().await.unwrap();
+    // Nor can a writer go on with a reader's acquisition.
+    let acquisition = Acquisition::new();
+    let (reader, _) = read.acquire_as(&acquisition, Vec::new).await.unwrap();
+    let refused = write.acquire_as(&acquisition, Vec::new).await;
+    assert_eq!(code(refused.map(drop)), "invalid_argument");
+    assert_eq!((stack.readers(), stack.waiters()), (1, 0));
+    reader.renew().await.unwrap();
+    reader.release().await.unwrap();
 }
 
-fn a_holder_that_was_forced_out_does_not_come_back_with_others(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read_write = stack.read_write();
-        let over = read_write.read().try_acquire().await.unwrap();
-        // The lock is freed by a program that knows nothing of readers.
-        let _: () = stack.redis("DEL a");
+async fn a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it(
+    mut stack: Stack,
+) {
+    let (client, seen) = stack.watched();
+    let write = client.read_write("a").write().ttl(ms(2_000));
+    let renewals = || {
+        let events = seen.events();
+        events.iter().filter(|code| *code == "renewed").count()
+    };
+    let work = write.run(async |lease| {
+        lease.downgrade().await?;
+        let before = renewals();
+        eventually(|| renewals() >= before + 2).await;
+        assert_eq!(stack.readers(), 1);
+        assert!(!lease.remaining().is_zero());
+        Ok::<_, Error>(7)
+    });
+    assert_eq!(work.await, Ok(7));
+    assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
+}
+
+async fn inspection_says_whether_it_is_read_and_by_whom(stack: Stack) {
+    let read_write = stack.read_write();
+    let (read, write) = (read_write.read(), read_write.write());
+    let free = read.inspect().await.unwrap();
+    assert_eq!((free.holder, free.is_read, free.free), (None, false, None));
+    let writer = write.clone().label("w").try_acquire().await.unwrap();
+    let held = read.inspect().await.unwrap();
+    let holder = held.holder.expect("the writer");
+    assert_eq!((&holder.token, held.is_read), (writer.token(), false));
+    assert_eq!(holder.label.as_deref(), Some("w"));
+    assert_eq!((held.holders.len(), held.fence), (1, Some(writer.fence())));
+    writer.release().await.unwrap();
+    let long = read.clone().label("long").ttl(ms(60_000));
+    let long = long.try_acquire().await.unwrap();
+    let brief = read.try_acquire().await.unwrap();
+    for lock in [&read, &write] {
+        let held = lock.inspect().await.unwrap();
+        assert!(held.is_read && held.free.is_none());
+        let tokens: Vec<_> = held.holders.iter().map(|holder| &holder.token).collect();
+        assert_eq!(tokens, [brief.token(), long.token()]);
+        assert_eq!(held.holders[1].label.as_deref(), Some("long"));
+        assert!(held.holders[1].remaining.unwrap() > ms(50_000));
+        assert_eq!(held.fence, Some(brief.fence()));
+    }
+    long.release().await.unwrap();
+    brief.release().await.unwrap();
+}
+
+async fn a_forced_release_frees_it_of_all(mut stack: Stack) {
+    let read_write = stack.read_write();
+    assert!(!read_write.read().force_release().await.unwrap());
+    for forces in [read_write.read(), read_write.write(), stack.lock("a")] {
+        let one = read_write.read().try_acquire().await.unwrap();
         let other = read_write.read().try_acquire().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        assert_eq!(code(over.renew().await), "lost");
-        let _: () = stack.redis("DEL a");
+        assert!(forces.force_release().await.unwrap());
+        assert!(!stack.redis::<bool>("EXISTS a"));
+        assert_eq!(code(one.renew().await), "lost");
+        assert_eq!(code(other.release().await), "lost");
         let writer = read_write.write().try_acquire().await.unwrap();
-        writer.downgrade().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        assert_eq!(code(other.exec(&incr()).await.map(drop)), "lost");
-        writer.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
-    });
+        assert!(forces.force_release().await.unwrap());
+        assert_eq!(code(writer.renew().await), "lost");
+        assert!(!forces.force_release().await.unwrap());
+    }
 }
 
-fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
-    run(async {
-        const CONTENDERS: usize = 12;
-        const TURNS: usize = 5;
-        let mut stack = spawn();
-        // How many readers and writers are inside.
-        let inside = Rc::new(Cell::new((0, 0)));
-        let most = Rc::new(Cell::new(0));
-        let mut contenders = JoinSet::new();
-        for contender in 0..CONTENDERS {
-            let reads = contender % 4 > 0;
-            let lock = match reads {
-                true => stack.read_write().read(),
-                false => stack.read_write().write(),
-            };
-            let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
-            let (inside, most) = (inside.clone(), most.clone());
-            contenders.spawn_local(async move {
-                for _ in 0..TURNS {
-                    let lease = lock.acquire().await.unwrap();
-                    let (readers, writers) = inside.get();
-                    assert!(writers == 0 && (reads || readers == 0));
-                    let added = if reads { (1, 0) } else { (0, 1) };
-                    inside.set((readers + added.0, writers + added.1));
-                    most.set(most.get().max(readers + added.0));
-                    tokio::time::sleep(ms(1)).await;
-                    let (readers, writers) = inside.get();
-                    inside.set((readers - added.0, writers - added.1));
-                    lease.commit(&incr()).await.unwrap();
-                }
-            });
-        }
-        contenders.join_all().await;
-        assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
-        assert_eq!(inside.get(), (0, 0));
-        assert!(most.get() > 1);
-    });
+async fn a_holder_that_was_forced_out_does_not_come_back_with_others(mut stack: Stack) {
+    let read_write = stack.read_write();
+    let over = read_write.read().try_acquire().await.unwrap();
+    // The lock is freed by a program that knows nothing of readers.
+    let _: () = stack.redis("DEL a");
+    let other = read_write.read().try_acquire().await.unwrap();
+    assert_eq!(stack.readers(), 1);
+    assert_eq!(code(over.renew().await), "lost");
+    let _: () = stack.redis("DEL a");
+    let writer = read_write.write().try_acquire().await.unwrap();
+    writer.downgrade().await.unwrap();
+    assert_eq!(stack.readers(), 1);
+    assert_eq!(code(other.exec(&incr()).await.map(drop)), "lost");
+    writer.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
+}
+
+async fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
+    const CONTENDERS: usize = 12;
+    const TURNS: usize = 5;
+    let mut stack = spawn();
+    // How many readers and writers are inside.
+    let inside = Rc::new(Cell::new((0, 0)));
+    let most = Rc::new(Cell::new(0));
+    let mut contenders = JoinSet::new();
+    for contender in 0..CONTENDERS {
+        let reads = contender % 4 > 0;
+        let lock = match reads {
+            true => stack.read_write().read(),
+            false => stack.read_write().write(),
+        };
+        let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
+        let (inside, most) = (inside.clone(), most.clone());
+        contenders.spawn_local(async move {
+            for _ in 0..TURNS {
+                let lease = lock.acquire().await.unwrap();
+                let (readers, writers) = inside.get();
+                assert!(writers == 0 && (reads || readers == 0));
+                let added = if reads { (1, 0) } else { (0, 1) };
+                inside.set((readers + added.0, writers + added.1));
+                most.set(most.get().max(readers + added.0));
+                tokio::time::sleep(ms(1)).await;
+                let (readers, writers) = inside.get();
+                inside.set((readers - added.0, writers - added.1));
+                lease.commit(&incr()).await.unwrap();
+            }
+        });
+    }
+    contenders.join_all().await;
+    assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
+    assert_eq!(inside.get(), (0, 0));
+    assert!(most.get() > 1);
 }
 
 /// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.
@@ -538,86 +490,76 @@ async fn listens(stack: &mut Stack, place: usize, reads: bool) -> (JoinHandle<Wa
     stack.listens(place, Stack::asked_at(place), lock).await
 }
 
-fn a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_request(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let held = stack.read_write().write().try_acquire().await.unwrap();
-        let mut waiters = Vec::new();
-        for (place, reads) in [true, true, true, false, true].into_iter().enumerate() {
-            waiters.push(listens(&mut stack, place + 1, reads).await);
-        }
-        let sent: Vec<_> = waiters.iter().map(|(_, seen)| seen.sent()).collect();
-        held.release().await.unwrap();
-        let mut leases = Vec::new();
-        let behind = waiters.split_off(3);
-        for ((waiter, seen), sent) in waiters.into_iter().zip(&sent) {
-            let lease = waiter.await.unwrap();
-            assert_eq!(seen.sent(), *sent);
-            assert!(lease.remaining() > ms(9_000));
-            leases.push(lease);
-        }
-        assert!(leases.is_sorted_by_key(|lease| lease.fence()));
-        assert_eq!((stack.readers(), stack.waiters()), (3, 2));
-        for lease in leases {
-            lease.release().await.unwrap();
-        }
-        for (waiter, seen) in behind {
-            let lease = waiter.await.unwrap();
-            assert_eq!(seen.sent(), sent[3]);
-            lease.release().await.unwrap();
-        }
-    });
+async fn a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_request(
+    mut stack: Stack,
+) {
+    let held = stack.read_write().write().try_acquire().await.unwrap();
+    let mut waiters = Vec::new();
+    for (place, reads) in [true, true, true, false, true].into_iter().enumerate() {
+        waiters.push(listens(&mut stack, place + 1, reads).await);
+    }
+    let sent: Vec<_> = waiters.iter().map(|(_, seen)| seen.sent()).collect();
+    held.release().await.unwrap();
+    let mut leases = Vec::new();
+    let behind = waiters.split_off(3);
+    for ((waiter, seen), sent) in waiters.into_iter().zip(&sent) {
+        let lease = waiter.await.unwrap();
+        assert_eq!(seen.sent(), *sent);
+        assert!(lease.remaining() > ms(9_000));
+        leases.push(lease);
+    }
+    assert!(leases.is_sorted_by_key(|lease| lease.fence()));
+    assert_eq!((stack.readers(), stack.waiters()), (3, 2));
+    for lease in leases {
+        lease.release().await.unwrap();
+    }
+    for (waiter, seen) in behind {
+        let lease = waiter.await.unwrap();
+        assert_eq!(seen.sent(), sent[3]);
+        lease.release().await.unwrap();
+    }
 }
 
-fn the_last_reader_hands_it_to_the_writer_that_waits(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let read = stack.read_write().read();
-        let one = read.try_acquire().await.unwrap();
-        let other = read.try_acquire().await.unwrap();
-        let (writer, seen) = listens(&mut stack, 1, false).await;
-        let sent = seen.sent();
-        one.release().await.unwrap();
-        assert_eq!(stack.waiters(), 1);
-        other.release().await.unwrap();
-        let writer = writer.await.unwrap();
-        assert_eq!(seen.sent(), sent);
-        assert_eq!(stack.redis::<String>("GET a"), writer.token().expose());
-        writer.release().await.unwrap();
-    });
+async fn the_last_reader_hands_it_to_the_writer_that_waits(mut stack: Stack) {
+    let read = stack.read_write().read();
+    let one = read.try_acquire().await.unwrap();
+    let other = read.try_acquire().await.unwrap();
+    let (writer, seen) = listens(&mut stack, 1, false).await;
+    let sent = seen.sent();
+    one.release().await.unwrap();
+    assert_eq!(stack.waiters(), 1);
+    other.release().await.unwrap();
+    let writer = writer.await.unwrap();
+    assert_eq!(seen.sent(), sent);
+    assert_eq!(stack.redis::<String>("GET a"), writer.token().expose());
+    writer.release().await.unwrap();
 }
 
-fn a_downgrade_lets_the_readers_in_that_wait_first(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let writer = stack.read_write().write().try_acquire().await.unwrap();
-        let (reader, seen) = listens(&mut stack, 1, true).await;
-        let (next, _) = listens(&mut stack, 2, false).await;
-        let sent = seen.sent();
-        writer.downgrade().await.unwrap();
-        let reader = reader.await.unwrap();
-        assert_eq!(seen.sent(), sent);
-        assert_eq!((stack.readers(), stack.waiters()), (2, 1));
-        writer.release().await.unwrap();
-        reader.release().await.unwrap();
-        next.await.unwrap().release().await.unwrap();
-    });
+async fn a_downgrade_lets_the_readers_in_that_wait_first(mut stack: Stack) {
+    let writer = stack.read_write().write().try_acquire().await.unwrap();
+    let (reader, seen) = listens(&mut stack, 1, true).await;
+    let (next, _) = listens(&mut stack, 2, false).await;
+    let sent = seen.sent();
+    writer.downgrade().await.unwrap();
+    let reader = reader.await.unwrap();
+    assert_eq!(seen.sent(), sent);
+    assert_eq!((stack.readers(), stack.waiters()), (2, 1));
+    writer.release().await.unwrap();
+    reader.release().await.unwrap();
+    next.await.unwrap().release().await.unwrap();
 }
 
-fn the_release_of_a_lock_wakes_readers_that_wait_for_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a").try_acquire().await.unwrap();
-        let (one, _) = listens(&mut stack, 1, true).await;
-        let (other, _) = listens(&mut stack, 2, true).await;
-        // The plain lock knows nothing of readers. It hands the lock to the first, which makes
-        // itself a reader and tells the next.
-        lock.release().await.unwrap();
-        let (one, other) = (one.await.unwrap(), other.await.unwrap());
-        assert_eq!(stack.readers(), 2);
-        assert!(one.remaining() > ms(9_000) && other.remaining() > ms(9_000));
-        one.release().await.unwrap();
-        other.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-    });
+async fn the_release_of_a_lock_wakes_readers_that_wait_for_it(mut stack: Stack) {
+    let lock = stack.lock("a").try_acquire().await.unwrap();
+    let (one, _) = listens(&mut stack, 1, true).await;
+    let (other, _) = listens(&mut stack, 2, true).await;
+    // The plain lock knows nothing of readers. It hands the lock to the first, which makes
+    // itself a reader and tells the next.
+    lock.release().await.unwrap();
+    let (one, other) = (one.await.unwrap(), other.await.unwrap());
+    assert_eq!(stack.readers(), 2);
+    assert!(one.remaining() > ms(9_000) && other.remaining() > ms(9_000));
+    one.release().await.unwrap();
+    other.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use edgelock::{Command, Token};
 
-use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over, run};
+use crate::support::{Stack, TestLock, code, eventually, ms, over};
 use crate::waiting::meanwhile;
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
@@ -89,315 +89,271 @@ mod push {
     }
 }
 
-fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(stack.counts(), HashMap::from([(OWNER.to_owned(), 1)]));
-        assert!((9_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
-        let keys: Vec<String> = stack.redis("KEYS *");
-        for key in keys {
-            assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
-        }
-        lease.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        assert_eq!(stack.ends_of_entries(), [0; 0]);
-    });
+async fn it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl(mut stack: Stack) {
+    let lease = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert_eq!(stack.counts(), HashMap::from([(OWNER.to_owned(), 1)]));
+    assert!((9_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
+    let keys: Vec<String> = stack.redis("KEYS *");
+    for key in keys {
+        assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
+    }
+    lease.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    assert_eq!(stack.ends_of_entries(), [0; 0]);
 }
 
-fn its_owner_enters_again_and_only_the_last_release_frees_it(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        // Entered from another handler, which shares only the owner.
-        let inner = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(stack.count(OWNER), 2);
-        assert_eq!(inner.fence(), outer.fence());
-        let other = stack.reentrant("other");
-        assert_eq!(other.try_acquire().await.unwrap_err().code(), "held");
-        outer.release().await.unwrap();
-        assert_eq!(stack.count(OWNER), 1);
-        assert_eq!(other.try_acquire().await.unwrap_err().code(), "held");
-        inner.release().await.unwrap();
-        let lease = other.try_acquire().await.unwrap();
-        assert!(lease.fence() > outer.fence());
-        assert_eq!(code(outer.release().await), "released");
-        lease.release().await.unwrap();
-    });
+async fn its_owner_enters_again_and_only_the_last_release_frees_it(mut stack: Stack) {
+    let outer = stack.reentrant(OWNER).acquire().await.unwrap();
+    // Entered from another handler, which shares only the owner.
+    let inner = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert_eq!(stack.count(OWNER), 2);
+    assert_eq!(inner.fence(), outer.fence());
+    let other = stack.reentrant("other");
+    assert_eq!(other.try_acquire().await.unwrap_err().code(), "held");
+    outer.release().await.unwrap();
+    assert_eq!(stack.count(OWNER), 1);
+    assert_eq!(other.try_acquire().await.unwrap_err().code(), "held");
+    inner.release().await.unwrap();
+    let lease = other.try_acquire().await.unwrap();
+    assert!(lease.fence() > outer.fence());
+    assert_eq!(code(outer.release().await), "released");
+    lease.release().await.unwrap();
 }
 
-fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let short = stack.reentrant(OWNER).ttl(ms(2_000));
-        let inner = short.acquire().await.unwrap();
-        inner.renew().await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 9_000);
-        inner.release().await.unwrap();
-        assert!(stack.redis::<u64>("PTTL a") > 9_000);
-        outer.release().await.unwrap();
-    });
+async fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(mut stack: Stack) {
+    let outer = stack.reentrant(OWNER).acquire().await.unwrap();
+    let short = stack.reentrant(OWNER).ttl(ms(2_000));
+    let inner = short.acquire().await.unwrap();
+    inner.renew().await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 9_000);
+    inner.release().await.unwrap();
+    assert!(stack.redis::<u64>("PTTL a") > 9_000);
+    outer.release().await.unwrap();
 }
 
-fn a_service_with_redisson_sees_the_same_lock(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // Redisson's hold keeps other owners out. Our handler of the same owner enters it.
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        let _: () = stack.redis("PEXPIRE a 30000");
-        let other = stack.reentrant("other").try_acquire().await;
-        assert_eq!(other.unwrap_err().code(), "held");
-        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(stack.count(OWNER), 2);
-        // Redisson's watchdog keeps the lock for longer than our ttl.
-        assert!(stack.redis::<u64>("PTTL a") > 20_000);
-        nested.release().await.unwrap();
-        assert_eq!(stack.count(OWNER), 1);
-        // Our hold keeps Redisson's other owners out: Redisson takes only a key that does not
-        // exist, or has its field.
-        let _: () = stack.redis("DEL a");
-        let ours = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
-        // Redisson's thread of the same owner enters our hold and leaves last, which frees the
-        // lock.
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        ours.release().await.unwrap();
-        assert_eq!(stack.count(OWNER), 1);
-    });
+async fn a_service_with_redisson_sees_the_same_lock(mut stack: Stack) {
+    // Redisson's hold keeps other owners out. Our handler of the same owner enters it.
+    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+    let _: () = stack.redis("PEXPIRE a 30000");
+    let other = stack.reentrant("other").try_acquire().await;
+    assert_eq!(other.unwrap_err().code(), "held");
+    let nested = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert_eq!(stack.count(OWNER), 2);
+    // Redisson's watchdog keeps the lock for longer than our ttl.
+    assert!(stack.redis::<u64>("PTTL a") > 20_000);
+    nested.release().await.unwrap();
+    assert_eq!(stack.count(OWNER), 1);
+    // Our hold keeps Redisson's other owners out: Redisson takes only a key that does not
+    // exist, or has its field.
+    let _: () = stack.redis("DEL a");
+    let ours = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
+    // Redisson's thread of the same owner enters our hold and leaves last, which frees the
+    // lock.
+    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+    ours.release().await.unwrap();
+    assert_eq!(stack.count(OWNER), 1);
 }
 
-fn a_hold_of_redissons_has_a_fence_above_all_before(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let before = stack.reentrant(OWNER).acquire().await.unwrap();
-        before.release().await.unwrap();
-        let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-        let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert!(nested.fence() > before.fence());
-        nested.release().await.unwrap();
-        let _: () = stack.redis("DEL a");
-    });
+async fn a_hold_of_redissons_has_a_fence_above_all_before(mut stack: Stack) {
+    let before = stack.reentrant(OWNER).acquire().await.unwrap();
+    before.release().await.unwrap();
+    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
+    let nested = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert!(nested.fence() > before.fence());
+    nested.release().await.unwrap();
+    let _: () = stack.redis("DEL a");
 }
 
-fn the_last_release_wakes_waiters_on_redissons_channel(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let channel = "redisson_lock__channel:{a}";
-        let mut theirs = stack.bridge.redis().get_connection().unwrap();
-        let mut messages = theirs.as_pubsub();
-        messages.set_read_timeout(Some(ms(10_000))).unwrap();
-        messages.subscribe(channel).unwrap();
-        let outer = stack.reentrant(OWNER).acquire().await.unwrap();
-        let inner = stack.reentrant(OWNER).acquire().await.unwrap();
-        inner.release().await.unwrap();
-        let waiting = stack.reentrant("other");
-        let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
-        eventually(|| {
-            stack
-                .redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}"))
-                .1
-                == 2
-        })
-        .await;
-        outer.release().await.unwrap();
-        // The message comes only now, and Redisson understands it.
-        let message = messages.get_message().unwrap();
-        assert_eq!(message.get_payload::<String>().unwrap(), "0");
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-    });
+async fn the_last_release_wakes_waiters_on_redissons_channel(mut stack: Stack) {
+    let channel = "redisson_lock__channel:{a}";
+    let mut theirs = stack.bridge.redis().get_connection().unwrap();
+    let mut messages = theirs.as_pubsub();
+    messages.set_read_timeout(Some(ms(10_000))).unwrap();
+    messages.subscribe(channel).unwrap();
+    let outer = stack.reentrant(OWNER).acquire().await.unwrap();
+    let inner = stack.reentrant(OWNER).acquire().await.unwrap();
+    inner.release().await.unwrap();
+    let waiting = stack.reentrant("other");
+    let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
+    eventually(|| {
+        stack
+            .redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}"))
+            .1
+            == 2
+    })
+    .await;
+    outer.release().await.unwrap();
+    // The message comes only now, and Redisson understands it.
+    let message = messages.get_message().unwrap();
+    assert_eq!(message.get_payload::<String>().unwrap(), "0");
+    waiter.await.unwrap().unwrap().release().await.unwrap();
 }
 
-fn a_waiter_that_is_told_again_and_again_keeps_requests_until_the_end_of_its_wait(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let holder = stack.reentrant("other").acquire().await.unwrap();
-        let lock = stack.reentrant(OWNER).max_requests(8);
-        let waiter = meanwhile(async move { lock.wait_timeout(ms(2_500)).acquire().await });
-        stack.has_listeners(1).await;
-        // More often than it may ask. Each time the lock may be free, and is not.
-        for _ in 0..30 {
-            let _: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
-            tokio::time::sleep(ms(20)).await;
-        }
-        holder.release().await.unwrap();
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-    });
+async fn a_waiter_that_is_told_again_and_again_keeps_requests_until_the_end_of_its_wait(
+    mut stack: Stack,
+) {
+    let holder = stack.reentrant("other").acquire().await.unwrap();
+    let lock = stack.reentrant(OWNER).max_requests(8);
+    let waiter = meanwhile(async move { lock.wait_timeout(ms(2_500)).acquire().await });
+    stack.has_listeners(1).await;
+    // More often than it may ask. Each time the lock may be free, and is not.
+    for _ in 0..30 {
+        let _: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
+        tokio::time::sleep(ms(20)).await;
+    }
+    holder.release().await.unwrap();
+    waiter.await.unwrap().unwrap().release().await.unwrap();
 }
 
-fn a_waiter_hears_of_redissons_release(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("HINCRBY a theirs:1 1");
-        let (client, seen) = stack.watched();
-        let lock = client.reentrant("a", OWNER);
-        let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
-        eventually(|| seen.waits_quietly(3)).await;
-        let _: () = stack.redis("DEL a");
-        let heard: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
-        assert_eq!(heard, 1);
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-        assert_eq!(seen.requests_of_grants(), [4]);
-    });
+async fn a_waiter_hears_of_redissons_release(mut stack: Stack) {
+    let _: () = stack.redis("HINCRBY a theirs:1 1");
+    let (client, seen) = stack.watched();
+    let lock = client.reentrant("a", OWNER);
+    let waiter = tokio::task::spawn_local(async move { lock.acquire().await });
+    eventually(|| seen.waits_quietly(3)).await;
+    let _: () = stack.redis("DEL a");
+    let heard: u64 = stack.redis("PUBLISH redisson_lock__channel:{a} 0");
+    assert_eq!(heard, 1);
+    waiter.await.unwrap().unwrap().release().await.unwrap();
+    assert_eq!(seen.requests_of_grants(), [4]);
 }
 
-fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let short = stack.reentrant(OWNER).ttl(ms(500));
-        let stale = short.acquire().await.unwrap();
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+async fn an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner(mut stack: Stack) {
+    let short = stack.reentrant(OWNER).ttl(ms(500));
+    let stale = short.acquire().await.unwrap();
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    let later = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert_eq!(code(stale.release().await), "lost");
+    assert_eq!(stack.count(OWNER), 1);
+    later.exec(&[Command::new("PING")]).await.unwrap();
+    later.release().await.unwrap();
+}
+
+async fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(mut stack: Stack) {
+    // Redisson's thread of the same owner may hold the lock too. Its entry counts for as long
+    // as the hash exists.
+    for theirs in [0, 1] {
+        let dead = stack.entry_that_dies().await;
+        let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
         let later = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(code(stale.release().await), "lost");
-        assert_eq!(stack.count(OWNER), 1);
-        later.exec(&[Command::new("PING")]).await.unwrap();
+        assert_eq!(stack.count(OWNER), 2 + theirs);
+        stack.has_an_entry_that_is_over().await;
+        later.renew().await.unwrap();
+        assert_eq!(stack.count(OWNER), 1 + theirs);
+        let again = stack.reentrant(OWNER).acquire().await.unwrap();
+        again.release().await.unwrap();
         later.release().await.unwrap();
-    });
+        let late = stack.reentrant(OWNER).resume(dead).unwrap();
+        assert_eq!(code(late.release().await), "lost");
+        assert_eq!(stack.count(OWNER), theirs);
+    }
+    let _: () = stack.redis("DEL a");
+    // An entry of a hold that another program ended takes nothing from the next hold.
+    stack.entry_that_dies().await;
+    let _: () = stack.redis("DEL a");
+    let next = stack.reentrant(OWNER).acquire().await.unwrap();
+    assert_eq!(stack.ends_of_entries().len(), 1);
+    next.renew().await.unwrap();
+    assert_eq!(stack.count(OWNER), 1);
+    next.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    assert_eq!(stack.ends_of_entries(), [0; 0]);
 }
 
-fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // Redisson's thread of the same owner may hold the lock too. Its entry counts for as long
-        // as the hash exists.
-        for theirs in [0, 1] {
-            let dead = stack.entry_that_dies().await;
-            let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
-            let later = stack.reentrant(OWNER).acquire().await.unwrap();
-            assert_eq!(stack.count(OWNER), 2 + theirs);
-            stack.has_an_entry_that_is_over().await;
-            later.renew().await.unwrap();
-            assert_eq!(stack.count(OWNER), 1 + theirs);
-            let again = stack.reentrant(OWNER).acquire().await.unwrap();
-            again.release().await.unwrap();
-            later.release().await.unwrap();
-            let late = stack.reentrant(OWNER).resume(dead).unwrap();
-            assert_eq!(code(late.release().await), "lost");
-            assert_eq!(stack.count(OWNER), theirs);
+async fn it_can_be_inspected_and_forced(mut stack: Stack) {
+    let lock = stack.reentrant(OWNER);
+    assert_eq!(lock.inspect().await.unwrap().holder, None);
+    let first = lock.acquire().await.unwrap();
+    let second = lock.acquire().await.unwrap();
+    let inspection = lock.inspect().await.unwrap();
+    let holder = inspection.holder.unwrap();
+    assert_eq!((holder.token.expose(), holder.count), (OWNER, 2));
+    assert_eq!(inspection.fence, Some(first.fence()));
+    assert!(lock.force_release().await.unwrap());
+    assert!(!lock.force_release().await.unwrap());
+    assert_eq!(code(first.renew().await), "lost");
+    assert_eq!(code(second.release().await), "lost");
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
+async fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(
+    mut stack: Stack,
+) {
+    let lock = stack.reentrant(OWNER);
+    for is_redissons in [false, true] {
+        let forced = lock.acquire().await.unwrap();
+        if is_redissons {
+            let _: () = stack.redis("DEL a");
+        } else {
+            assert!(lock.force_release().await.unwrap());
         }
-        let _: () = stack.redis("DEL a");
-        // An entry of a hold that another program ended takes nothing from the next hold.
-        stack.entry_that_dies().await;
-        let _: () = stack.redis("DEL a");
-        let next = stack.reentrant(OWNER).acquire().await.unwrap();
-        assert_eq!(stack.ends_of_entries().len(), 1);
-        next.renew().await.unwrap();
+        let next = lock.acquire().await.unwrap();
+        let incr = Command::new("INCR").key("{a}:n");
+        assert_eq!(code(forced.exec(&[incr]).await), "lost");
+        assert_eq!(code(forced.release().await), "lost");
         assert_eq!(stack.count(OWNER), 1);
         next.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        assert_eq!(stack.ends_of_entries(), [0; 0]);
-    });
+        assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
+    }
 }
 
-fn it_can_be_inspected_and_forced(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.reentrant(OWNER);
-        assert_eq!(lock.inspect().await.unwrap().holder, None);
-        let first = lock.acquire().await.unwrap();
-        let second = lock.acquire().await.unwrap();
-        let inspection = lock.inspect().await.unwrap();
-        let holder = inspection.holder.unwrap();
-        assert_eq!((holder.token.expose(), holder.count), (OWNER, 2));
-        assert_eq!(inspection.fence, Some(first.fence()));
-        assert!(lock.force_release().await.unwrap());
-        assert!(!lock.force_release().await.unwrap());
-        assert_eq!(code(first.renew().await), "lost");
-        assert_eq!(code(second.release().await), "lost");
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+async fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(mut stack: Stack) {
+    let lease = stack.reentrant(OWNER).acquire().await.unwrap();
+    lease.renew_for(ms(600_000)).await.unwrap();
+    let (week, left): (u64, u64) = (7 * 24 * 60 * 60 * 1_000, stack.redis("PTTL {a}:fence"));
+    assert!(left > week + 500_000, "{left}");
+    lease.release().await.unwrap();
 }
 
-fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.reentrant(OWNER);
-        for is_redissons in [false, true] {
-            let forced = lock.acquire().await.unwrap();
-            if is_redissons {
-                let _: () = stack.redis("DEL a");
-            } else {
-                assert!(lock.force_release().await.unwrap());
-            }
-            let next = lock.acquire().await.unwrap();
-            let incr = Command::new("INCR").key("{a}:n");
-            assert_eq!(code(forced.exec(&[incr]).await), "lost");
-            assert_eq!(code(forced.release().await), "lost");
-            assert_eq!(stack.count(OWNER), 1);
-            next.release().await.unwrap();
-            assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
+async fn a_hash_that_is_no_lock_is_told_and_left_alone(mut stack: Stack) {
+    for data in ["visits 42 name bob", "name bob", "42 -1", "visits 1.5"] {
+        let _: () = stack.redis(&format!("HSET a {data}"));
+        let before: HashMap<String, String> = stack.redis("HGETALL a");
+        let lock = stack.reentrant("visits");
+        for told in [lock.acquire().await.err(), lock.inspect().await.err()] {
+            assert_eq!(told.expect(data).code(), "wrong_type", "{data}");
         }
-    });
+        let after: HashMap<String, String> = stack.redis("HGETALL a");
+        assert_eq!(before, after);
+        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
+        let _: () = stack.redis("DEL a");
+    }
 }
 
-fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.reentrant(OWNER).acquire().await.unwrap();
-        lease.renew_for(ms(600_000)).await.unwrap();
-        let (week, left): (u64, u64) = (7 * 24 * 60 * 60 * 1_000, stack.redis("PTTL {a}:fence"));
-        assert!(left > week + 500_000, "{left}");
-        lease.release().await.unwrap();
-    });
+async fn an_inspection_does_not_count_entries_that_are_over(mut stack: Stack) {
+    let lock = stack.reentrant(OWNER);
+    let count = async || Some(lock.inspect().await.unwrap().holder?.count);
+    for theirs in [0, 1] {
+        stack.entry_that_dies().await;
+        let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
+        let later = lock.acquire().await.unwrap();
+        assert_eq!(count().await, Some(2 + theirs));
+        stack.has_an_entry_that_is_over().await;
+        assert_eq!(count().await, Some(1 + theirs));
+        // It has removed nothing.
+        assert_eq!(stack.count(OWNER), 2 + theirs);
+        later.release().await.unwrap();
+        assert_eq!(count().await, (theirs > 0).then_some(theirs));
+    }
 }
 
-fn a_hash_that_is_no_lock_is_told_and_left_alone(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for data in ["visits 42 name bob", "name bob", "42 -1", "visits 1.5"] {
-            let _: () = stack.redis(&format!("HSET a {data}"));
-            let before: HashMap<String, String> = stack.redis("HGETALL a");
-            let lock = stack.reentrant("visits");
-            for told in [lock.acquire().await.err(), lock.inspect().await.err()] {
-                assert_eq!(told.expect(data).code(), "wrong_type", "{data}");
-            }
-            let after: HashMap<String, String> = stack.redis("HGETALL a");
-            assert_eq!(before, after);
-            assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
-            let _: () = stack.redis("DEL a");
-        }
-    });
-}
-
-fn an_inspection_does_not_count_entries_that_are_over(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.reentrant(OWNER);
-        let count = async || Some(lock.inspect().await.unwrap().holder?.count);
-        for theirs in [0, 1] {
-            stack.entry_that_dies().await;
-            let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
-            let later = lock.acquire().await.unwrap();
-            assert_eq!(count().await, Some(2 + theirs));
-            stack.has_an_entry_that_is_over().await;
-            assert_eq!(count().await, Some(1 + theirs));
-            // It has removed nothing.
-            assert_eq!(stack.count(OWNER), 2 + theirs);
-            later.release().await.unwrap();
-            assert_eq!(count().await, (theirs > 0).then_some(theirs));
-        }
-    });
-}
-
-fn what_it_cannot_do_is_refused(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let fair = stack.reentrant(OWNER).fair(true);
-        assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
-        let client = stack.client();
-        for owner in ["", &"o".repeat(513)] {
-            let refused = client.reentrant("a", owner).try_acquire().await;
-            assert_eq!(code(refused), "invalid_argument");
-        }
-        // A mutex on the same key is nobody's to enter.
-        let mutex = stack.lock("a").try_acquire().await.unwrap();
-        let entered = stack.reentrant(OWNER).try_acquire().await;
-        assert_eq!(code(entered), "wrong_type");
-        mutex.release().await.unwrap();
-        let lease = stack.reentrant(OWNER).acquire().await.unwrap();
-        let refused = stack.lock("a").try_acquire().await;
-        assert_eq!(code(refused), "wrong_type");
-        assert_eq!(stack.count(OWNER), 1);
-        lease.release().await.unwrap();
-    });
+async fn what_it_cannot_do_is_refused(mut stack: Stack) {
+    let fair = stack.reentrant(OWNER).fair(true);
+    assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
+    let client = stack.client();
+    for owner in ["", &"o".repeat(513)] {
+        let refused = client.reentrant("a", owner).try_acquire().await;
+        assert_eq!(code(refused), "invalid_argument");
+    }
+    // A mutex on the same key is nobody's to enter.
+    let mutex = stack.lock("a").try_acquire().await.unwrap();
+    let entered = stack.reentrant(OWNER).try_acquire().await;
+    assert_eq!(code(entered), "wrong_type");
+    mutex.release().await.unwrap();
+    let lease = stack.reentrant(OWNER).acquire().await.unwrap();
+    let refused = stack.lock("a").try_acquire().await;
+    assert_eq!(code(refused), "wrong_type");
+    assert_eq!(stack.count(OWNER), 1);
+    lease.release().await.unwrap();
 }

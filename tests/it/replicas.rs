@@ -10,7 +10,20 @@ use tokio::task::spawn_local;
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::kinds::Kind;
 use crate::support::watched::{abandons, watch};
-use crate::support::{Http, TestLock, Tokio, client, client_of, code, eventually, ms, run};
+use crate::support::{Http, TestLock, Tokio, alone, client, client_of, code, eventually, ms, run};
+
+alone! {
+    a_lock_that_a_replica_has_survives_the_loss_of_the_primary,
+    without_replicas_a_fail_over_grants_a_lock_that_is_held,
+    a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice,
+    a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing,
+    a_lease_that_too_few_replicas_have_renewed_is_as_it_was,
+    a_commit_that_too_few_replicas_have_has_run_and_says_so,
+    a_repeat_waits_for_what_the_first_request_wrote,
+    a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it,
+    scripts_may_be_cached_where_replicas_are_asked_for,
+    what_cannot_be_waited_for_is_refused_before_anything_is_sent,
+}
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -97,190 +110,160 @@ fn forget(lease: Lease<Http, Tokio>) {
     let _ = lease.into_token();
 }
 
-#[test]
-fn a_lock_that_a_replica_has_survives_the_loss_of_the_primary() {
-    run(async {
-        let mut pair = Pair::start();
-        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
-        let rival = pair.fail_over();
-        is_held(rival.try_acquire().await);
-        let token = lease.into_token();
-        let lease = rival.resume(token).unwrap();
-        lease.renew().await.unwrap();
-        lease.release().await.unwrap();
-    });
+async fn a_lock_that_a_replica_has_survives_the_loss_of_the_primary() {
+    let mut pair = Pair::start();
+    let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+    let rival = pair.fail_over();
+    is_held(rival.try_acquire().await);
+    let token = lease.into_token();
+    let lease = rival.resume(token).unwrap();
+    lease.renew().await.unwrap();
+    lease.release().await.unwrap();
 }
 
 /// What <https://redis.io/docs/latest/develop/use/patterns/distributed-locks/> warns of.
-#[test]
-fn without_replicas_a_fail_over_grants_a_lock_that_is_held() {
-    run(async {
-        let mut pair = Pair::start();
-        pair.cut();
-        let lease = pair.lock().try_acquire().await.unwrap();
-        let rival = pair.fail_over().try_acquire().await.unwrap();
-        assert!(lease.remaining() > ms(0) && rival.remaining() > ms(0));
-        // Only the fence tells which of the two came later.
-        assert!(rival.fence() > lease.fence());
-        forget(lease);
-    });
+async fn without_replicas_a_fail_over_grants_a_lock_that_is_held() {
+    let mut pair = Pair::start();
+    pair.cut();
+    let lease = pair.lock().try_acquire().await.unwrap();
+    let rival = pair.fail_over().try_acquire().await.unwrap();
+    assert!(lease.remaining() > ms(0) && rival.remaining() > ms(0));
+    // Only the fence tells which of the two came later.
+    assert!(rival.fence() > lease.fence());
+    forget(lease);
 }
 
-#[test]
-fn a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice() {
-    run(async {
-        let mut pair = Pair::start();
-        pair.cut();
-        is_not_replicated(pair.replicated(ms(10)).try_acquire().await);
-        eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
-        is_not_replicated(pair.replicated(ms(10)).acquire().await);
-        eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
-        let rival = pair.fail_over().try_acquire().await.unwrap();
-        rival.release().await.unwrap();
-    });
+async fn a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice() {
+    let mut pair = Pair::start();
+    pair.cut();
+    is_not_replicated(pair.replicated(ms(10)).try_acquire().await);
+    eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
+    is_not_replicated(pair.replicated(ms(10)).acquire().await);
+    eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
+    let rival = pair.fail_over().try_acquire().await.unwrap();
+    rival.release().await.unwrap();
 }
 
-#[test]
-fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing() {
-    run(async {
-        let mut pair = Pair::start();
-        pair.cut();
-        let lock = pair.replicated(AMPLE);
-        let asked = spawn_local(async move { lock.try_acquire().await });
-        eventually(|| {
-            let clients: String = pair.primary.ask("INFO clients");
-            clients.contains("blocked_clients:1")
-        })
-        .await;
-        assert!(pair.primary.ask::<bool>("EXISTS a"));
-        let rival = pair.fail_over();
-        assert!(asked.await.unwrap().unwrap_err().is_outcome_unknown());
-        let rival = rival.try_acquire().await.unwrap();
-        rival.release().await.unwrap();
-    });
+async fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing() {
+    let mut pair = Pair::start();
+    pair.cut();
+    let lock = pair.replicated(AMPLE);
+    let asked = spawn_local(async move { lock.try_acquire().await });
+    eventually(|| {
+        let clients: String = pair.primary.ask("INFO clients");
+        clients.contains("blocked_clients:1")
+    })
+    .await;
+    assert!(pair.primary.ask::<bool>("EXISTS a"));
+    let rival = pair.fail_over();
+    assert!(asked.await.unwrap().unwrap_err().is_outcome_unknown());
+    let rival = rival.try_acquire().await.unwrap();
+    rival.release().await.unwrap();
 }
 
-#[test]
-fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
-    run(async {
-        let pair = Pair::start();
-        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
-        lease.renew().await.unwrap();
-        let write = [Command::new("INCR").key("{a}:n")];
-        lease.exec(&write).await.unwrap();
-        pair.cut();
-        let before = lease.remaining();
-        is_not_replicated(lease.renew().await);
-        is_not_replicated(lease.exec(&write).await);
-        assert!(lease.remaining() < before);
-        // The commands ran once.
-        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
-        lease.release().await.unwrap();
-    });
+async fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
+    let pair = Pair::start();
+    let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+    lease.renew().await.unwrap();
+    let write = [Command::new("INCR").key("{a}:n")];
+    lease.exec(&write).await.unwrap();
+    pair.cut();
+    let before = lease.remaining();
+    is_not_replicated(lease.renew().await);
+    is_not_replicated(lease.exec(&write).await);
+    assert!(lease.remaining() < before);
+    // The commands ran once.
+    assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+    lease.release().await.unwrap();
 }
 
-#[test]
-fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
-    run(async {
-        let pair = Pair::start();
-        let write = [Command::new("INCR").key("{a}:n")];
-        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
-        lease.commit(&write).await.unwrap();
-        assert_eq!(pair.replica.ask::<i64>("GET {a}:n"), 1);
-        let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
-        pair.cut();
-        is_not_replicated(lease.commit(&write).await);
-        // The commands ran once, and the lock is free.
-        assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
-        assert_eq!(code(lease.renew().await), "released");
-        let lease = pair.lock().try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-    });
+async fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
+    let pair = Pair::start();
+    let write = [Command::new("INCR").key("{a}:n")];
+    let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+    lease.commit(&write).await.unwrap();
+    assert_eq!(pair.replica.ask::<i64>("GET {a}:n"), 1);
+    let lease = pair.replicated(AMPLE).try_acquire().await.unwrap();
+    pair.cut();
+    is_not_replicated(lease.commit(&write).await);
+    // The commands ran once, and the lock is free.
+    assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+    assert_eq!(code(lease.renew().await), "released");
+    let lease = pair.lock().try_acquire().await.unwrap();
+    lease.release().await.unwrap();
 }
 
 /// `WAIT` counts what its own connection wrote. So a repeat that only reads would find everything
 /// replicated.
-#[test]
-fn a_repeat_waits_for_what_the_first_request_wrote() {
-    run(async {
-        let pair = Pair::start();
-        let bridge = &pair.before_primary;
-        let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
-        let proxy = Proxy::to(bridge.url(), route, []).await;
-        for kind in Kind::ALL {
-            let name = format!("{kind:?}");
-            let lock = kind.lock(&proxy.client, &[&name, "another"], "me");
-            let ample = lock.clone().wait_for_replicas(1, AMPLE);
-            let granted = ample.try_acquire().await.unwrap();
-            pair.cut();
-            let lock = lock.wait_for_replicas(1, BRIEF);
-            let lease = lock.resume(granted.into_token()).unwrap();
-            for write in [vec![], vec![Command::new("INCR").key("n")]] {
-                proxy.next(Fault::LoseReply);
-                is_not_replicated(lease.exec(&write).await);
-            }
+async fn a_repeat_waits_for_what_the_first_request_wrote() {
+    let pair = Pair::start();
+    let bridge = &pair.before_primary;
+    let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
+    let proxy = Proxy::to(bridge.url(), route, []).await;
+    for kind in Kind::ALL {
+        let name = format!("{kind:?}");
+        let lock = kind.lock(&proxy.client, &[&name, "another"], "me");
+        let ample = lock.clone().wait_for_replicas(1, AMPLE);
+        let granted = ample.try_acquire().await.unwrap();
+        pair.cut();
+        let lock = lock.wait_for_replicas(1, BRIEF);
+        let lease = lock.resume(granted.into_token()).unwrap();
+        for write in [vec![], vec![Command::new("INCR").key("n")]] {
             proxy.next(Fault::LoseReply);
-            is_not_replicated(lease.commit(&[Command::new("INCR").key("n")]).await);
-            proxy.next(Fault::LoseReply);
-            is_not_replicated(lock.try_acquire().await);
-            let port = pair.primary.port();
-            let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
-            pair.replica.wait_until_in_step();
+            is_not_replicated(lease.exec(&write).await);
         }
-    });
+        proxy.next(Fault::LoseReply);
+        is_not_replicated(lease.commit(&[Command::new("INCR").key("n")]).await);
+        proxy.next(Fault::LoseReply);
+        is_not_replicated(lock.try_acquire().await);
+        let port = pair.primary.port();
+        let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+        pair.replica.wait_until_in_step();
+    }
 }
 
-#[test]
-fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
-    run(async {
-        let pair = Pair::start();
-        let holder = pair.lock().acquire().await.unwrap();
-        let bridge = &pair.before_primary;
-        let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let (client, seen) = watch(bridge);
+async fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
+    let pair = Pair::start();
+    let holder = pair.lock().acquire().await.unwrap();
+    let bridge = &pair.before_primary;
+    let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+    let (client, seen) = watch(bridge);
+    let lock = client.lock("a").wait_for_replicas(1, AMPLE);
+    let waiter = spawn_local(async move { lock.wait_timeout(LONG).acquire().await });
+    eventually(|| seen.waits_quietly(3)).await;
+    holder.release().await.unwrap();
+    let lease = waiter.await.unwrap().unwrap();
+    assert_eq!(seen.requests_of_grants(), [4]);
+    lease.release().await.unwrap();
+}
+
+async fn scripts_may_be_cached_where_replicas_are_asked_for() {
+    let pair = Pair::start();
+    let bridge = &pair.before_primary;
+    let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
+    let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
+    for _ in 0..2 {
         let lock = client.lock("a").wait_for_replicas(1, AMPLE);
-        let waiter = spawn_local(async move { lock.wait_timeout(LONG).acquire().await });
-        eventually(|| seen.waits_quietly(3)).await;
-        holder.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
-        assert_eq!(seen.requests_of_grants(), [4]);
+        let lease = lock.try_acquire().await.unwrap();
+        lease.renew().await.unwrap();
         lease.release().await.unwrap();
-    });
+    }
 }
 
-#[test]
-fn scripts_may_be_cached_where_replicas_are_asked_for() {
-    run(async {
-        let pair = Pair::start();
-        let bridge = &pair.before_primary;
-        let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-        let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
-        for _ in 0..2 {
-            let lock = client.lock("a").wait_for_replicas(1, AMPLE);
-            let lease = lock.try_acquire().await.unwrap();
-            lease.renew().await.unwrap();
-            lease.release().await.unwrap();
-        }
-    });
-}
-
-#[test]
-fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
-    run(async {
-        let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
-        let lock = Client::new(bridge(), Http::default(), Tokio::default()).lock("a");
-        for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
-            let lock = lock.clone().wait_for_replicas(count, within);
-            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-        }
-        let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
-        let lock = quorum.lock("a").wait_for_replicas(1, AMPLE);
+async fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
+    let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
+    let lock = Client::new(bridge(), Http::default(), Tokio::default()).lock("a");
+    for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
+        let lock = lock.clone().wait_for_replicas(count, within);
         assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-        let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
-        let lock = client_of(webdis).lock("a");
-        let error = lock.wait_for_replicas(1, AMPLE).try_acquire().await;
-        assert_eq!(code(error), "invalid_argument");
-    });
+    }
+    let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
+    let lock = quorum.lock("a").wait_for_replicas(1, AMPLE);
+    assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+    let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
+    let lock = client_of(webdis).lock("a");
+    let error = lock.wait_for_replicas(1, AMPLE).try_acquire().await;
+    assert_eq!(code(error), "invalid_argument");
 }
 
 /// What a bridge answers to a script and the `WAIT` behind it, and what that means.

@@ -7,8 +7,12 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestClient, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{Stack, TestClient, TestLock, alone, client, code, eventually, ms, over};
 use crate::waiting::LONG;
+
+alone! {
+    what_cannot_be_reserved_is_refused,
+}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -55,440 +59,389 @@ fn sell() -> [Command; 1] {
     [Command::new("INCR").key("n")]
 }
 
-fn a_unit_is_reserved_and_then_confirmed_or_given_back(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let one = stack.units(2).try_acquire().await.unwrap();
-        assert!(one.remaining() > Duration::from_secs(500));
-        let other = stack.units(2).try_acquire().await.unwrap();
-        assert!(other.fence() > one.fence());
-        assert_eq!(stack.sale(2).await, (0, 2, 0));
-        assert_eq!(one.commit(&sell()).await.unwrap(), [Reply::Int(1)]);
-        assert_eq!(stack.sale(2).await, (0, 1, 1));
-        other.release().await.unwrap();
-        assert_eq!(stack.sale(2).await, (1, 0, 1));
-        // A commit without commands confirms too.
-        let last = stack.units(2).try_acquire().await.unwrap();
-        last.commit(&[]).await.unwrap();
-        assert_eq!(stack.sale(2).await, (0, 0, 2));
-        // There may be more to sell later.
-        let more = stack.units(3).try_acquire().await.unwrap();
-        more.release().await.unwrap();
-    });
+async fn a_unit_is_reserved_and_then_confirmed_or_given_back(stack: Stack) {
+    let one = stack.units(2).try_acquire().await.unwrap();
+    assert!(one.remaining() > Duration::from_secs(500));
+    let other = stack.units(2).try_acquire().await.unwrap();
+    assert!(other.fence() > one.fence());
+    assert_eq!(stack.sale(2).await, (0, 2, 0));
+    assert_eq!(one.commit(&sell()).await.unwrap(), [Reply::Int(1)]);
+    assert_eq!(stack.sale(2).await, (0, 1, 1));
+    other.release().await.unwrap();
+    assert_eq!(stack.sale(2).await, (1, 0, 1));
+    // A commit without commands confirms too.
+    let last = stack.units(2).try_acquire().await.unwrap();
+    last.commit(&[]).await.unwrap();
+    assert_eq!(stack.sale(2).await, (0, 0, 2));
+    // There may be more to sell later.
+    let more = stack.units(3).try_acquire().await.unwrap();
+    more.release().await.unwrap();
 }
 
-fn a_reservation_goes_on_in_another_request_by_its_token(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.units(1).try_acquire().await.unwrap();
-        let (fence, token) = (lease.fence(), lease.into_token());
-        let text = token.expose().to_owned();
-        let resumed = stack.units(1).resume(Token::parse(&text).unwrap()).unwrap();
-        resumed.renew().await.unwrap();
-        assert_eq!(resumed.fence(), fence);
-        assert!(resumed.remaining() > Duration::from_secs(500));
-        let again = stack.units(1).resume(resumed.into_token()).unwrap();
-        assert_eq!(again.commit(&sell()).await.unwrap(), [Reply::Int(1)]);
-        assert_eq!(stack.confirmed(), 1);
-    });
+async fn a_reservation_goes_on_in_another_request_by_its_token(mut stack: Stack) {
+    let lease = stack.units(1).try_acquire().await.unwrap();
+    let (fence, token) = (lease.fence(), lease.into_token());
+    let text = token.expose().to_owned();
+    let resumed = stack.units(1).resume(Token::parse(&text).unwrap()).unwrap();
+    resumed.renew().await.unwrap();
+    assert_eq!(resumed.fence(), fence);
+    assert!(resumed.remaining() > Duration::from_secs(500));
+    let again = stack.units(1).resume(resumed.into_token()).unwrap();
+    assert_eq!(again.commit(&sell()).await.unwrap(), [Reply::Int(1)]);
+    assert_eq!(stack.confirmed(), 1);
 }
 
-fn while_all_is_reserved_it_is_held_and_then_it_is_sold_out(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET stock 7");
-        let read = [Command::new("GET").key("stock")];
-        let brief = stack.units(2).ttl(Duration::from_secs(60));
-        let one = brief.label("ann").try_acquire().await.unwrap();
-        let other = stack.units(2).try_acquire().await.unwrap();
-        // At once, by default.
-        let held = stack.units(2).acquire().await.unwrap_err();
-        let Error::Held {
-            remaining: Some(remaining),
-            label: None,
-            requests: 1,
-            ..
-        } = held
-        else {
-            panic!("{held:?}")
+async fn while_all_is_reserved_it_is_held_and_then_it_is_sold_out(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 7");
+    let read = [Command::new("GET").key("stock")];
+    let brief = stack.units(2).ttl(Duration::from_secs(60));
+    let one = brief.label("ann").try_acquire().await.unwrap();
+    let other = stack.units(2).try_acquire().await.unwrap();
+    // At once, by default.
+    let held = stack.units(2).acquire().await.unwrap_err();
+    let Error::Held {
+        remaining: Some(remaining),
+        label: None,
+        requests: 1,
+        ..
+    } = held
+    else {
+        panic!("{held:?}")
+    };
+    assert!(remaining <= Duration::from_secs(60), "{remaining:?}");
+    let (refused, replies) = stack.units(2).try_acquire_and_read(&read).await.unwrap();
+    assert!(refused.is_none());
+    assert_eq!(replies, [Reply::Bytes(b"7".to_vec())]);
+    one.commit(&sell()).await.unwrap();
+    assert_eq!(code(stack.units(2).try_acquire().await), "held");
+    assert_eq!(
+        code(stack.units(2).weight(2).try_acquire().await),
+        "sold_out"
+    );
+    other.commit(&sell()).await.unwrap();
+    let sold_out = stack.units(2).try_acquire().await.unwrap_err();
+    assert_eq!(sold_out.code(), "sold_out");
+    assert!(!sold_out.is_retryable() && !sold_out.is_outcome_unknown());
+    assert_eq!(sold_out.lock(), Some("a"));
+}
+
+async fn an_unconfirmed_reservation_falls_back_and_is_confirmed_too_late(mut stack: Stack) {
+    let brief = stack.units(1).ttl(ms(1_000));
+    let token = brief.try_acquire().await.unwrap().into_token();
+    // Polls, as nobody queues.
+    let next = stack.units(1).wait_timeout(LONG).acquire().await.unwrap();
+    let late = stack.units(1).resume(token.clone()).unwrap();
+    assert_eq!(code(late.commit(&sell()).await), "lost");
+    assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
+    assert_eq!(stack.sale(1).await, (0, 1, 0));
+    next.commit(&sell()).await.unwrap();
+    let late = stack.units(1).resume(token).unwrap();
+    assert_eq!(code(late.commit(&sell()).await), "lost");
+    assert_eq!(stack.confirmed(), 1);
+}
+
+async fn a_second_confirmation_is_told_apart_from_one_that_is_too_late(mut stack: Stack) {
+    let lease = stack.units(2).try_acquire().await.unwrap();
+    let token = lease.token().clone();
+    lease.commit(&sell()).await.unwrap();
+    assert_eq!(code(lease.commit(&sell()).await), "released");
+    // Another handler, to which the buyer sent the same order once more.
+    for call in 0..4 {
+        let again = stack.units(2).resume(token.clone()).unwrap();
+        let told = match call {
+            0 => again.commit(&sell()).await.map(drop),
+            1 => again.exec(&sell()).await.map(drop),
+            2 => again.renew().await,
+            _ => again.release().await,
         };
-        assert!(remaining <= Duration::from_secs(60), "{remaining:?}");
-        let (refused, replies) = stack.units(2).try_acquire_and_read(&read).await.unwrap();
-        assert!(refused.is_none());
-        assert_eq!(replies, [Reply::Bytes(b"7".to_vec())]);
-        one.commit(&sell()).await.unwrap();
-        assert_eq!(code(stack.units(2).try_acquire().await), "held");
-        assert_eq!(
-            code(stack.units(2).weight(2).try_acquire().await),
-            "sold_out"
-        );
-        other.commit(&sell()).await.unwrap();
-        let sold_out = stack.units(2).try_acquire().await.unwrap_err();
-        assert_eq!(sold_out.code(), "sold_out");
-        assert!(!sold_out.is_retryable() && !sold_out.is_outcome_unknown());
-        assert_eq!(sold_out.lock(), Some("a"));
-    });
+        assert_eq!(code(told), "confirmed");
+    }
+    assert_eq!(stack.confirmed(), 1);
+    assert_eq!(stack.redis::<u32>("GET n"), 1);
+    let days: u64 = stack.redis(&format!("PTTL {{a}}:gone:{}", token.expose()));
+    assert!(days > 86_000_000, "{days}");
+    // One that was given back was not.
+    let lease = stack.units(2).try_acquire().await.unwrap();
+    let token = lease.token().clone();
+    lease.release().await.unwrap();
+    let late = stack.units(2).resume(token).unwrap();
+    assert_eq!(code(late.commit(&sell()).await), "lost");
 }
 
-fn an_unconfirmed_reservation_falls_back_and_is_confirmed_too_late(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let brief = stack.units(1).ttl(ms(1_000));
-        let token = brief.try_acquire().await.unwrap().into_token();
-        // Polls, as nobody queues.
-        let next = stack.units(1).wait_timeout(LONG).acquire().await.unwrap();
-        let late = stack.units(1).resume(token.clone()).unwrap();
-        assert_eq!(code(late.commit(&sell()).await), "lost");
-        assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
-        assert_eq!(stack.sale(1).await, (0, 1, 0));
-        next.commit(&sell()).await.unwrap();
-        let late = stack.units(1).resume(token).unwrap();
-        assert_eq!(code(late.commit(&sell()).await), "lost");
-        assert_eq!(stack.confirmed(), 1);
-    });
+async fn a_lost_reply_or_a_repeat_of_a_confirmation_counts_once(mut stack: Stack) {
+    for fault in [LoseReply, Duplicate] {
+        let proxy = Proxy::before(&stack, [fault, fault, Pass, fault]).await;
+        let units = of(&proxy.client, 10);
+        let lease = units.try_acquire().await.unwrap();
+        let sold = stack.confirmed() as i64;
+        assert_eq!(lease.commit(&sell()).await.unwrap(), [Reply::Int(sold + 1)]);
+        let given = units.try_acquire().await.unwrap();
+        given.release().await.unwrap();
+        assert_eq!(stack.sale(10).await, (9 - sold as u64, 0, sold as u64 + 1));
+    }
+    // Nobody learns what became of the first, and the second call says it.
+    let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
+    let client = proxy.client.clone().max_attempts(1);
+    let lease = of(&client, 10).try_acquire().await.unwrap();
+    assert!(
+        lease
+            .commit(&sell())
+            .await
+            .unwrap_err()
+            .is_outcome_unknown()
+    );
+    assert_eq!(code(lease.commit(&sell()).await), "confirmed");
+    assert_eq!((stack.confirmed(), stack.redis("GET n")), (3, 3));
 }
 
-fn a_second_confirmation_is_told_apart_from_one_that_is_too_late(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.units(2).try_acquire().await.unwrap();
-        let token = lease.token().clone();
-        lease.commit(&sell()).await.unwrap();
-        assert_eq!(code(lease.commit(&sell()).await), "released");
-        // Another handler, to which the buyer sent the same order once more.
-        for call in 0..4 {
-            let again = stack.units(2).resume(token.clone()).unwrap();
-            let told = match call {
-                0 => again.commit(&sell()).await.map(drop),
-                1 => again.exec(&sell()).await.map(drop),
-                2 => again.renew().await,
-                _ => again.release().await,
-            };
-            assert_eq!(code(told), "confirmed");
-        }
-        assert_eq!(stack.confirmed(), 1);
-        assert_eq!(stack.redis::<u32>("GET n"), 1);
-        let days: u64 = stack.redis(&format!("PTTL {{a}}:gone:{}", token.expose()));
-        assert!(days > 86_000_000, "{days}");
-        // One that was given back was not.
-        let lease = stack.units(2).try_acquire().await.unwrap();
-        let token = lease.token().clone();
+async fn a_confirmation_that_arrives_behind_its_deadline_confirms_nothing(mut stack: Stack) {
+    let lease = stack.units(1).try_acquire().await.unwrap();
+    let token = lease.into_token();
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let slow = of(&proxy.client, 1).resume(token.clone()).unwrap();
+    let given_up = tokio::time::timeout(ms(50), slow.commit(&sell())).await;
+    assert!(given_up.is_err());
+    let _: () = stack.redis(&format!("ZADD a XX 1 {}", token.expose()));
+    let next = stack.units(1).try_acquire().await.unwrap();
+    proxy.deliver().await;
+    assert_eq!(stack.sale(1).await, (0, 1, 0));
+    next.commit(&sell()).await.unwrap();
+    assert_eq!((stack.confirmed(), stack.redis("GET n")), (1, 1));
+    let _ = slow.into_token();
+}
+
+async fn several_units_are_reserved_and_confirmed_together_or_not_at_all(stack: Stack) {
+    let three = stack.units(5).weight(3).try_acquire().await.unwrap();
+    assert_eq!(code(stack.units(5).weight(3).try_acquire().await), "held");
+    assert_eq!(stack.sale(5).await, (2, 3, 0));
+    three.commit(&sell()).await.unwrap();
+    assert_eq!(stack.sale(5).await, (2, 0, 3));
+    let two = stack.units(5).weight(2).try_acquire().await.unwrap();
+    assert_eq!(stack.sale(5).await, (0, 2, 3));
+    two.release().await.unwrap();
+    assert_eq!(stack.sale(5).await, (2, 0, 3));
+}
+
+async fn an_owner_has_no_more_than_its_bound_at_once(mut stack: Stack) {
+    let bounded = |stack: &Stack, owner: &str| stack.units(100).owner(owner, 3);
+    let two = bounded(&stack, "ann")
+        .weight(2)
+        .try_acquire()
+        .await
+        .unwrap();
+    let one = bounded(&stack, "ann")
+        .ttl(ms(1_000))
+        .try_acquire()
+        .await
+        .unwrap();
+    let refused = bounded(&stack, "ann").try_acquire().await.unwrap_err();
+    assert_eq!(refused.code(), "owner_limit");
+    assert!(!refused.is_outcome_unknown());
+    let other = bounded(&stack, "bob").try_acquire().await.unwrap();
+    // It falls back by itself, is given back, or is confirmed.
+    let _ = one.into_token();
+    let mut again = None;
+    while again.is_none() {
+        again = bounded(&stack, "ann").try_acquire().await.ok();
+    }
+    two.release().await.unwrap();
+    let two = bounded(&stack, "ann")
+        .weight(2)
+        .try_acquire()
+        .await
+        .unwrap();
+    two.commit(&sell()).await.unwrap();
+    let two = bounded(&stack, "ann")
+        .weight(2)
+        .try_acquire()
+        .await
+        .unwrap();
+    assert_eq!(
+        code(bounded(&stack, "ann").try_acquire().await),
+        "owner_limit"
+    );
+    // A handler that knows nothing of owners renews it, and it still counts.
+    let renewed = stack.units(100).resume(two.into_token()).unwrap();
+    renewed.renew_for(Duration::from_secs(3_000)).await.unwrap();
+    let lasts: u64 = stack.redis("PTTL {a}:holds");
+    assert!(lasts > 2_000_000, "{lasts}");
+    // So it does beside many others.
+    let mut others = Vec::new();
+    for owner in 0..20 {
+        let lock = bounded(&stack, &owner.to_string());
+        others.push(lock.try_acquire().await.unwrap());
+    }
+    assert_eq!(
+        code(bounded(&stack, "ann").try_acquire().await),
+        "owner_limit"
+    );
+    renewed.release().await.unwrap();
+    let last = bounded(&stack, "ann")
+        .weight(2)
+        .try_acquire()
+        .await
+        .unwrap();
+    others.extend([last, other, again.unwrap()]);
+    for lease in others {
         lease.release().await.unwrap();
-        let late = stack.units(2).resume(token).unwrap();
-        assert_eq!(code(late.commit(&sell()).await), "lost");
-    });
+    }
+    assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
 }
 
-fn a_lost_reply_or_a_repeat_of_a_confirmation_counts_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [fault, fault, Pass, fault]).await;
-            let units = of(&proxy.client, 10);
-            let lease = units.try_acquire().await.unwrap();
-            let sold = stack.confirmed() as i64;
-            assert_eq!(lease.commit(&sell()).await.unwrap(), [Reply::Int(sold + 1)]);
-            let given = units.try_acquire().await.unwrap();
-            given.release().await.unwrap();
-            assert_eq!(stack.sale(10).await, (9 - sold as u64, 0, sold as u64 + 1));
-        }
-        // Nobody learns what became of the first, and the second call says it.
-        let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let lease = of(&client, 10).try_acquire().await.unwrap();
-        assert!(
-            lease
-                .commit(&sell())
-                .await
-                .unwrap_err()
-                .is_outcome_unknown()
-        );
-        assert_eq!(code(lease.commit(&sell()).await), "confirmed");
-        assert_eq!((stack.confirmed(), stack.redis("GET n")), (3, 3));
-    });
+async fn what_is_known_of_many_reservations_lasts_as_long_as_they_do(mut stack: Stack) {
+    let reserve = async |owner: &str| {
+        let lock = stack.units(100).ttl(ms(400)).owner(owner, 1);
+        lock.try_acquire().await.map(edgelock::Lease::into_token)
+    };
+    // More than the record has room for. The last of them goes on for long, and is paid for.
+    for owner in 0..17 {
+        reserve(&owner.to_string()).await.unwrap();
+    }
+    let last = reserve("last").await.unwrap();
+    let last = stack.units(100).resume(last).unwrap();
+    last.renew_for(LONG).await.unwrap();
+    last.commit(&sell()).await.unwrap();
+    tokio::time::sleep(ms(450)).await;
+    assert_eq!(stack.sale(100).await, (99, 0, 1));
+    reserve("0").await.unwrap();
+    assert_eq!(code(reserve("0").await), "owner_limit");
+    assert_eq!(stack.confirmed(), 1);
 }
 
-fn a_confirmation_that_arrives_behind_its_deadline_confirms_nothing(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.units(1).try_acquire().await.unwrap();
-        let token = lease.into_token();
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let slow = of(&proxy.client, 1).resume(token.clone()).unwrap();
-        let given_up = tokio::time::timeout(ms(50), slow.commit(&sell())).await;
-        assert!(given_up.is_err());
-        let _: () = stack.redis(&format!("ZADD a XX 1 {}", token.expose()));
-        let next = stack.units(1).try_acquire().await.unwrap();
-        proxy.deliver().await;
-        assert_eq!(stack.sale(1).await, (0, 1, 0));
-        next.commit(&sell()).await.unwrap();
-        assert_eq!((stack.confirmed(), stack.redis("GET n")), (1, 1));
-        let _ = slow.into_token();
-    });
+async fn a_crowd_is_given_each_unit_once(mut stack: Stack) {
+    let mut buyers = JoinSet::new();
+    for buyer in 0..60 {
+        let lock = stack.units(25).weight(1 + buyer % 2);
+        buyers.spawn_local(async move {
+            let lease = lock.try_acquire().await.ok()?;
+            match buyer % 5 {
+                0 => lease.release().await.map(|()| 0),
+                _ => lease
+                    .commit(&sell())
+                    .await
+                    .map(|_| 1 + u64::from(buyer % 2)),
+            }
+            .ok()
+        });
+    }
+    let sold: u64 = buyers.join_all().await.into_iter().flatten().sum();
+    let (free, held, confirmed) = stack.sale(25).await;
+    assert_eq!((free + confirmed, held, confirmed), (25, 0, sold));
+    assert_eq!(stack.redis::<Option<u64>>("GET n").is_some(), sold > 0);
+    // No unit got lost.
+    let rest = stack.units(25).weight(free.max(1) as u32);
+    assert_eq!(rest.try_acquire().await.is_ok(), free > 0);
 }
 
-fn several_units_are_reserved_and_confirmed_together_or_not_at_all(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let three = stack.units(5).weight(3).try_acquire().await.unwrap();
-        assert_eq!(code(stack.units(5).weight(3).try_acquire().await), "held");
-        assert_eq!(stack.sale(5).await, (2, 3, 0));
-        three.commit(&sell()).await.unwrap();
-        assert_eq!(stack.sale(5).await, (2, 0, 3));
-        let two = stack.units(5).weight(2).try_acquire().await.unwrap();
-        assert_eq!(stack.sale(5).await, (0, 2, 3));
-        two.release().await.unwrap();
-        assert_eq!(stack.sale(5).await, (2, 0, 3));
-    });
+async fn inspection_says_how_many_units_are_free_reserved_and_confirmed(stack: Stack) {
+    let empty = stack.units(9).inspect().await.unwrap();
+    assert_eq!((empty.free, empty.confirmed), (Some(9), Some(0)));
+    assert!(empty.holder.is_none());
+    let brief = stack.units(9).ttl(Duration::from_secs(60));
+    let one = brief
+        .owner("ann, 7", 5)
+        .weight(4)
+        .try_acquire()
+        .await
+        .unwrap();
+    let other = stack.units(9).try_acquire().await.unwrap();
+    let found = stack.units(9).inspect().await.unwrap();
+    let holders: Vec<_> = (found.holders.iter())
+        .map(|holder| (&holder.token, holder.count, holder.label.as_deref()))
+        .collect();
+    let expected = [(one.token(), 4, Some("ann, 7")), (other.token(), 1, None)];
+    assert_eq!(holders, expected);
+    assert_eq!((found.free, found.fence), (Some(4), Some(other.fence())));
+    one.commit(&[]).await.unwrap();
+    assert_eq!(stack.sale(9).await, (4, 1, 4));
+    // Fewer than are taken.
+    assert_eq!(stack.sale(2).await, (0, 1, 4));
+    other.release().await.unwrap();
 }
 
-fn an_owner_has_no_more_than_its_bound_at_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let bounded = |stack: &Stack, owner: &str| stack.units(100).owner(owner, 3);
-        let two = bounded(&stack, "ann")
-            .weight(2)
-            .try_acquire()
-            .await
-            .unwrap();
-        let one = bounded(&stack, "ann")
-            .ttl(ms(1_000))
-            .try_acquire()
-            .await
-            .unwrap();
-        let refused = bounded(&stack, "ann").try_acquire().await.unwrap_err();
-        assert_eq!(refused.code(), "owner_limit");
-        assert!(!refused.is_outcome_unknown());
-        let other = bounded(&stack, "bob").try_acquire().await.unwrap();
-        // It falls back by itself, is given back, or is confirmed.
-        let _ = one.into_token();
-        let mut again = None;
-        while again.is_none() {
-            again = bounded(&stack, "ann").try_acquire().await.ok();
-        }
-        two.release().await.unwrap();
-        let two = bounded(&stack, "ann")
-            .weight(2)
-            .try_acquire()
-            .await
-            .unwrap();
-        two.commit(&sell()).await.unwrap();
-        let two = bounded(&stack, "ann")
-            .weight(2)
-            .try_acquire()
-            .await
-            .unwrap();
-        assert_eq!(
-            code(bounded(&stack, "ann").try_acquire().await),
-            "owner_limit"
-        );
-        // A handler that knows nothing of owners renews it, and it still counts.
-        let renewed = stack.units(100).resume(two.into_token()).unwrap();
-        renewed.renew_for(Duration::from_secs(3_000)).await.unwrap();
-        let lasts: u64 = stack.redis("PTTL {a}:holds");
-        assert!(lasts > 2_000_000, "{lasts}");
-        // So it does beside many others.
-        let mut others = Vec::new();
-        for owner in 0..20 {
-            let lock = bounded(&stack, &owner.to_string());
-            others.push(lock.try_acquire().await.unwrap());
-        }
-        assert_eq!(
-            code(bounded(&stack, "ann").try_acquire().await),
-            "owner_limit"
-        );
-        renewed.release().await.unwrap();
-        let last = bounded(&stack, "ann")
-            .weight(2)
-            .try_acquire()
-            .await
-            .unwrap();
-        others.extend([last, other, again.unwrap()]);
-        for lease in others {
-            lease.release().await.unwrap();
-        }
-        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
-    });
+async fn a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed(stack: Stack) {
+    let sold = stack.units(3).try_acquire().await.unwrap();
+    sold.commit(&[]).await.unwrap();
+    let lock = stack.units(3).owner("ann", 2).weight(2);
+    let lease = lock.try_acquire().await.unwrap();
+    assert!(lock.force_release().await.unwrap());
+    assert_eq!(code(lease.commit(&sell()).await), "lost");
+    assert_eq!(stack.sale(3).await, (2, 0, 1));
+    let again = lock.try_acquire().await.unwrap();
+    again.release().await.unwrap();
 }
 
-fn what_is_known_of_many_reservations_lasts_as_long_as_they_do(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let reserve = async |owner: &str| {
-            let lock = stack.units(100).ttl(ms(400)).owner(owner, 1);
-            lock.try_acquire().await.map(edgelock::Lease::into_token)
-        };
-        // More than the record has room for. The last of them goes on for long, and is paid for.
-        for owner in 0..17 {
-            reserve(&owner.to_string()).await.unwrap();
-        }
-        let last = reserve("last").await.unwrap();
-        let last = stack.units(100).resume(last).unwrap();
-        last.renew_for(LONG).await.unwrap();
-        last.commit(&sell()).await.unwrap();
-        tokio::time::sleep(ms(450)).await;
-        assert_eq!(stack.sale(100).await, (99, 0, 1));
-        reserve("0").await.unwrap();
-        assert_eq!(code(reserve("0").await), "owner_limit");
-        assert_eq!(stack.confirmed(), 1);
-    });
+async fn every_key_expires_but_the_number_of_confirmed_units(mut stack: Stack) {
+    let sold = stack.units(5).owner("ann", 5).try_acquire().await.unwrap();
+    sold.exec(&[]).await.unwrap();
+    sold.commit(&[]).await.unwrap();
+    let held = stack.units(5).owner("ann", 5).try_acquire().await.unwrap();
+    assert_eq!(stack.redis::<i64>("PTTL {a}:confirmed"), -1);
+    let _: () = stack.redis("DEL {a}:confirmed");
+    let keys = stack.keys_that_all_expire();
+    assert!(keys.len() >= 5, "{keys:?}");
+    held.release().await.unwrap();
 }
 
-fn a_crowd_is_given_each_unit_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let mut buyers = JoinSet::new();
-        for buyer in 0..60 {
-            let lock = stack.units(25).weight(1 + buyer % 2);
-            buyers.spawn_local(async move {
-                let lease = lock.try_acquire().await.ok()?;
-                match buyer % 5 {
-                    0 => lease.release().await.map(|()| 0),
-                    _ => lease
-                        .commit(&sell())
-                        .await
-                        .map(|_| 1 + u64::from(buyer % 2)),
-                }
-                .ok()
-            });
-        }
-        let sold: u64 = buyers.join_all().await.into_iter().flatten().sum();
-        let (free, held, confirmed) = stack.sale(25).await;
-        assert_eq!((free + confirmed, held, confirmed), (25, 0, sold));
-        assert_eq!(stack.redis::<Option<u64>>("GET n").is_some(), sold > 0);
-        // No unit got lost.
-        let rest = stack.units(25).weight(free.max(1) as u32);
-        assert_eq!(rest.try_acquire().await.is_ok(), free > 0);
-    });
+async fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(mut stack: Stack) {
+    let lease = stack.units(2).try_acquire().await.unwrap();
+    let _: () = stack.redis("SET {a}:confirmed many");
+    assert_eq!(code(stack.units(2).try_acquire().await), "wrong_type");
+    assert_eq!(code(lease.commit(&sell()).await), "wrong_type");
+    for odd in ["1.5", "1e3", "-1", "0x10", "nan", "9999999999999999"] {
+        let _: () = stack.redis(&format!("SET {{a}}:confirmed {odd}"));
+        assert_eq!(code(lease.commit(&sell()).await), "wrong_type", "{odd}");
+    }
+    assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
+    let _: () = stack.redis("DEL {a}:confirmed");
+    assert_eq!(stack.sale(2).await, (1, 1, 0));
 }
 
-fn inspection_says_how_many_units_are_free_reserved_and_confirmed(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let empty = stack.units(9).inspect().await.unwrap();
-        assert_eq!((empty.free, empty.confirmed), (Some(9), Some(0)));
-        assert!(empty.holder.is_none());
-        let brief = stack.units(9).ttl(Duration::from_secs(60));
-        let one = brief
-            .owner("ann, 7", 5)
-            .weight(4)
-            .try_acquire()
-            .await
-            .unwrap();
-        let other = stack.units(9).try_acquire().await.unwrap();
-        let found = stack.units(9).inspect().await.unwrap();
-        let holders: Vec<_> = (found.holders.iter())
-            .map(|holder| (&holder.token, holder.count, holder.label.as_deref()))
-            .collect();
-        let expected = [(one.token(), 4, Some("ann, 7")), (other.token(), 1, None)];
-        assert_eq!(holders, expected);
-        assert_eq!((found.free, found.fence), (Some(4), Some(other.fence())));
-        one.commit(&[]).await.unwrap();
-        assert_eq!(stack.sale(9).await, (4, 1, 4));
-        // Fewer than are taken.
-        assert_eq!(stack.sale(2).await, (0, 1, 4));
-        other.release().await.unwrap();
-    });
+async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut stack: Stack) {
+    let seats = |stack: &Stack| stack.client().lock_all(["{hall}:4", "{hall}:5"]);
+    let lock = seats(&stack).ttl(Duration::from_secs(600));
+    let token = lock.try_acquire().await.unwrap().into_token();
+    let taken = stack.client().lock("{hall}:5").try_acquire().await;
+    assert_eq!(code(taken), "held");
+    let book = |seat: u32| {
+        Command::new("SET")
+            .key(format!("{{hall}}:{seat}:of"))
+            .arg("ann")
+    };
+    let resumed = seats(&stack).resume(token.clone()).unwrap();
+    resumed.commit(&[book(4), book(5)]).await.unwrap();
+    let of: Vec<String> = stack.redis("MGET {hall}:4:of {hall}:5:of");
+    assert_eq!(of, ["ann", "ann"]);
+    let late = seats(&stack).resume(token).unwrap();
+    assert_eq!(code(late.commit(&[book(4)]).await), "lost");
+    // Of seats of which one was lost, none is booked.
+    let token = lock.try_acquire().await.unwrap().into_token();
+    let _: () = stack.redis("DEL {hall}:5 {hall}:4:of {hall}:5:of");
+    let late = seats(&stack).resume(token).unwrap();
+    assert_eq!(code(late.commit(&[book(4), book(5)]).await), "lost");
+    assert!(!stack.redis::<bool>("EXISTS {hall}:4:of {hall}:5:of"));
+    eventually(|| !stack.redis::<bool>("EXISTS {hall}:4")).await;
 }
 
-fn a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let sold = stack.units(3).try_acquire().await.unwrap();
-        sold.commit(&[]).await.unwrap();
-        let lock = stack.units(3).owner("ann", 2).weight(2);
-        let lease = lock.try_acquire().await.unwrap();
-        assert!(lock.force_release().await.unwrap());
-        assert_eq!(code(lease.commit(&sell()).await), "lost");
-        assert_eq!(stack.sale(3).await, (2, 0, 1));
-        let again = lock.try_acquire().await.unwrap();
-        again.release().await.unwrap();
-    });
-}
-
-fn every_key_expires_but_the_number_of_confirmed_units(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let sold = stack.units(5).owner("ann", 5).try_acquire().await.unwrap();
-        sold.exec(&[]).await.unwrap();
-        sold.commit(&[]).await.unwrap();
-        let held = stack.units(5).owner("ann", 5).try_acquire().await.unwrap();
-        assert_eq!(stack.redis::<i64>("PTTL {a}:confirmed"), -1);
-        let _: () = stack.redis("DEL {a}:confirmed");
-        let keys = stack.keys_that_all_expire();
-        assert!(keys.len() >= 5, "{keys:?}");
-        held.release().await.unwrap();
-    });
-}
-
-fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.units(2).try_acquire().await.unwrap();
-        let _: () = stack.redis("SET {a}:confirmed many");
-        assert_eq!(code(stack.units(2).try_acquire().await), "wrong_type");
-        assert_eq!(code(lease.commit(&sell()).await), "wrong_type");
-        for odd in ["1.5", "1e3", "-1", "0x10", "nan", "9999999999999999"] {
-            let _: () = stack.redis(&format!("SET {{a}}:confirmed {odd}"));
-            assert_eq!(code(lease.commit(&sell()).await), "wrong_type", "{odd}");
-        }
-        assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
-        let _: () = stack.redis("DEL {a}:confirmed");
-        assert_eq!(stack.sale(2).await, (1, 1, 0));
-    });
-}
-
-fn named_seats_are_confirmed_together_by_the_token_of_several_names(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let seats = |stack: &Stack| stack.client().lock_all(["{hall}:4", "{hall}:5"]);
-        let lock = seats(&stack).ttl(Duration::from_secs(600));
-        let token = lock.try_acquire().await.unwrap().into_token();
-        let taken = stack.client().lock("{hall}:5").try_acquire().await;
-        assert_eq!(code(taken), "held");
-        let book = |seat: u32| {
-            Command::new("SET")
-                .key(format!("{{hall}}:{seat}:of"))
-                .arg("ann")
-        };
-        let resumed = seats(&stack).resume(token.clone()).unwrap();
-        resumed.commit(&[book(4), book(5)]).await.unwrap();
-        let of: Vec<String> = stack.redis("MGET {hall}:4:of {hall}:5:of");
-        assert_eq!(of, ["ann", "ann"]);
-        let late = seats(&stack).resume(token).unwrap();
-        assert_eq!(code(late.commit(&[book(4)]).await), "lost");
-        // Of seats of which one was lost, none is booked.
-        let token = lock.try_acquire().await.unwrap().into_token();
-        let _: () = stack.redis("DEL {hall}:5 {hall}:4:of {hall}:5:of");
-        let late = seats(&stack).resume(token).unwrap();
-        assert_eq!(code(late.commit(&[book(4), book(5)]).await), "lost");
-        assert!(!stack.redis::<bool>("EXISTS {hall}:4:of {hall}:5:of"));
-        eventually(|| !stack.redis::<bool>("EXISTS {hall}:4")).await;
-    });
-}
-
-#[test]
-fn what_cannot_be_reserved_is_refused() {
-    run(async {
-        let client = client("http://127.0.0.1:1", "credential");
-        let units = client.reservations("a", 3);
-        let wrong = [
-            client.reservations("a", 0),
-            client.reservations("", 1),
-            units.clone().weight(4),
-            units.clone().weight(0),
-            units.clone().owner("ann", 0),
-            units.clone().owner("", 1),
-            units.clone().owner(&"x".repeat(129), 1),
-            units.clone().fair(true),
-            units.clone().signal_list("b"),
-            client.lock("a").owner("ann", 1),
-            client.semaphore("a", 3).owner("ann", 1),
-        ];
-        for lock in wrong {
-            assert_eq!(code(lock.check()), "invalid_argument");
-            assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-        }
-        units.owner("ann", 2).weight(3).check().unwrap();
-    });
+async fn what_cannot_be_reserved_is_refused() {
+    let client = client("http://127.0.0.1:1", "credential");
+    let units = client.reservations("a", 3);
+    let wrong = [
+        client.reservations("a", 0),
+        client.reservations("", 1),
+        units.clone().weight(4),
+        units.clone().weight(0),
+        units.clone().owner("ann", 0),
+        units.clone().owner("", 1),
+        units.clone().owner(&"x".repeat(129), 1),
+        units.clone().fair(true),
+        units.clone().signal_list("b"),
+        client.lock("a").owner("ann", 1),
+        client.semaphore("a", 3).owner("ann", 1),
+    ];
+    for lock in wrong {
+        assert_eq!(code(lock.check()), "invalid_argument");
+        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+    }
+    units.owner("ann", 2).weight(3).check().unwrap();
 }

@@ -6,7 +6,15 @@ use edgelock::{Bridge, Client, Command, Error, Reply};
 use redis::ConnectionLike;
 use testkit::stack;
 
-use crate::support::{Http, TestClient, Tokio, ms, run};
+use crate::support::{Http, TestClient, Tokio, alone, ms};
+
+alone! {
+    each_lock_lives_behind_one_bridge_with_all_that_is_its_own,
+    names_of_one_hash_tag_live_together,
+    several_names_that_live_apart_are_not_locked_at_once,
+    a_release_hands_a_lock_over_behind_its_bridge,
+    what_is_spread_ambiguously_is_refused,
+}
 
 const IDS: [&str; 3] = ["north", "south", "east"];
 
@@ -49,116 +57,101 @@ impl Shards {
     }
 }
 
-#[test]
-fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
-    run(async {
-        let shards = Shards::spawn();
-        let client = shards.client();
-        let mut seen = BTreeSet::new();
-        for number in 0..12 {
-            let name = format!("sku:{number}");
-            let lease = client.lock(&name).try_acquire().await.unwrap();
-            let places = shards.places(&name);
-            assert_eq!(places.len(), 1);
-            assert_eq!(shards.places(&format!("{{{name}}}:fence")), places);
-            // Another client of the same bridges asks at the same one.
-            let other = shards.client().lock(&name).try_acquire().await;
-            assert_eq!(other.unwrap_err().code(), "held");
-            let stock = format!("{{{name}}}:stock");
-            let write = Command::new("SET").key(&stock).arg(7);
-            lease.commit(&[write]).await.unwrap();
-            let read = Command::new("GET").key(&stock);
-            let replies = client.shard_of(&name).read(&[read]).await;
-            assert_eq!(replies, Ok(vec![Reply::Bytes("7".into())]));
-            seen.extend(places);
-        }
-        assert_eq!(seen.len(), 3);
-    });
-}
-
-#[test]
-fn names_of_one_hash_tag_live_together() {
-    run(async {
-        let shards = Shards::spawn();
-        let client = shards.client().prefix("shop:");
-        let names = ["{cart:7}", "{cart:7}:a", "b:{cart:7}"];
-        let mut places = BTreeSet::new();
-        for name in names {
-            client.lock(name).try_acquire().await.unwrap().into_token();
-            places.extend(shards.places(&format!("shop:{name}")));
-        }
-        client
-            .reentrant("{cart:7}:c", "owner")
-            .try_acquire()
-            .await
-            .unwrap()
-            .into_token();
-        places.extend(shards.places("shop:{cart:7}:c"));
-        client
-            .semaphore("{cart:7}:d", 2)
-            .try_acquire()
-            .await
-            .unwrap()
-            .into_token();
-        places.extend(shards.places("shop:{cart:7}:d"));
-        let read_write = client.read_write("{cart:7}:e");
-        let reader = read_write.read().try_acquire().await.unwrap();
-        places.extend(shards.places("shop:{cart:7}:e"));
-        let refused = read_write.write().try_acquire().await;
-        assert_eq!(refused.unwrap_err().code(), "held");
-        reader.release().await.unwrap();
+async fn each_lock_lives_behind_one_bridge_with_all_that_is_its_own() {
+    let shards = Shards::spawn();
+    let client = shards.client();
+    let mut seen = BTreeSet::new();
+    for number in 0..12 {
+        let name = format!("sku:{number}");
+        let lease = client.lock(&name).try_acquire().await.unwrap();
+        let places = shards.places(&name);
         assert_eq!(places.len(), 1);
-        let all = client.lock_all(["{cart:7}:f", "{cart:7}:g"]);
-        let lease = all.try_acquire().await.unwrap();
-        for name in ["{cart:7}:f", "{cart:7}:g"] {
-            places.extend(shards.places(&format!("shop:{name}")));
-        }
-        assert_eq!(places.len(), 1);
-        lease.release().await.unwrap();
-    });
+        assert_eq!(shards.places(&format!("{{{name}}}:fence")), places);
+        // Another client of the same bridges asks at the same one.
+        let other = shards.client().lock(&name).try_acquire().await;
+        assert_eq!(other.unwrap_err().code(), "held");
+        let stock = format!("{{{name}}}:stock");
+        let write = Command::new("SET").key(&stock).arg(7);
+        lease.commit(&[write]).await.unwrap();
+        let read = Command::new("GET").key(&stock);
+        let replies = client.shard_of(&name).read(&[read]).await;
+        assert_eq!(replies, Ok(vec![Reply::Bytes("7".into())]));
+        seen.extend(places);
+    }
+    assert_eq!(seen.len(), 3);
 }
 
-#[test]
-fn several_names_that_live_apart_are_not_locked_at_once() {
-    run(async {
-        let shards = Shards::spawn();
-        let names: Vec<String> = (0..8).map(|n| format!("sku:{n}")).collect();
-        let error = shards.client().lock_all(&names).try_acquire().await;
-        let error = error.unwrap_err();
-        assert_eq!(error.code(), "invalid_argument");
-        assert!(error.to_string().contains("one hash tag"), "{error}");
-        assert!(names.iter().all(|name| shards.places(name).is_empty()));
-    });
+async fn names_of_one_hash_tag_live_together() {
+    let shards = Shards::spawn();
+    let client = shards.client().prefix("shop:");
+    let names = ["{cart:7}", "{cart:7}:a", "b:{cart:7}"];
+    let mut places = BTreeSet::new();
+    for name in names {
+        client.lock(name).try_acquire().await.unwrap().into_token();
+        places.extend(shards.places(&format!("shop:{name}")));
+    }
+    client
+        .reentrant("{cart:7}:c", "owner")
+        .try_acquire()
+        .await
+        .unwrap()
+        .into_token();
+    places.extend(shards.places("shop:{cart:7}:c"));
+    client
+        .semaphore("{cart:7}:d", 2)
+        .try_acquire()
+        .await
+        .unwrap()
+        .into_token();
+    places.extend(shards.places("shop:{cart:7}:d"));
+    let read_write = client.read_write("{cart:7}:e");
+    let reader = read_write.read().try_acquire().await.unwrap();
+    places.extend(shards.places("shop:{cart:7}:e"));
+    let refused = read_write.write().try_acquire().await;
+    assert_eq!(refused.unwrap_err().code(), "held");
+    reader.release().await.unwrap();
+    assert_eq!(places.len(), 1);
+    let all = client.lock_all(["{cart:7}:f", "{cart:7}:g"]);
+    let lease = all.try_acquire().await.unwrap();
+    for name in ["{cart:7}:f", "{cart:7}:g"] {
+        places.extend(shards.places(&format!("shop:{name}")));
+    }
+    assert_eq!(places.len(), 1);
+    lease.release().await.unwrap();
 }
 
-#[test]
-fn a_release_hands_a_lock_over_behind_its_bridge() {
-    run(async {
-        let shards = Shards::spawn();
-        let lock = shards.client().lock("sku:42").wait_timeout(ms(30_000));
-        let holder = lock.try_acquire().await.unwrap();
-        let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
-        while !shards.somebody_waits("sku:42") {
-            tokio::time::sleep(ms(2)).await;
-        }
-        holder.release().await.unwrap();
-        let next = waiting.await.unwrap().unwrap();
-        assert!(next.fence() > holder.fence());
-        next.release().await.unwrap();
-    });
+async fn several_names_that_live_apart_are_not_locked_at_once() {
+    let shards = Shards::spawn();
+    let names: Vec<String> = (0..8).map(|n| format!("sku:{n}")).collect();
+    let error = shards.client().lock_all(&names).try_acquire().await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "invalid_argument");
+    assert!(error.to_string().contains("one hash tag"), "{error}");
+    assert!(names.iter().all(|name| shards.places(name).is_empty()));
 }
 
-#[test]
-fn what_is_spread_ambiguously_is_refused() {
-    run(async {
-        let shards = Shards::spawn();
-        let read = Command::new("GET").key("x");
-        let error = shards.client().read(&[read]).await.unwrap_err();
-        assert!(error.to_string().contains("`shard_of`"), "{error}");
-        let bridge = || Bridge::upstash("https://a.example", "credential").unwrap();
-        for bridges in [vec![], vec![("a", bridge()), ("a", bridge())]] {
-            let error = Client::sharded(bridges, Http::default(), Tokio::default()).unwrap_err();
-            assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
-        }
-    });
+async fn a_release_hands_a_lock_over_behind_its_bridge() {
+    let shards = Shards::spawn();
+    let lock = shards.client().lock("sku:42").wait_timeout(ms(30_000));
+    let holder = lock.try_acquire().await.unwrap();
+    let waiting = tokio::task::spawn_local(async move { lock.acquire().await });
+    while !shards.somebody_waits("sku:42") {
+        tokio::time::sleep(ms(2)).await;
+    }
+    holder.release().await.unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    assert!(next.fence() > holder.fence());
+    next.release().await.unwrap();
+}
+
+async fn what_is_spread_ambiguously_is_refused() {
+    let shards = Shards::spawn();
+    let read = Command::new("GET").key("x");
+    let error = shards.client().read(&[read]).await.unwrap_err();
+    assert!(error.to_string().contains("`shard_of`"), "{error}");
+    let bridge = || Bridge::upstash("https://a.example", "credential").unwrap();
+    for bridges in [vec![], vec![("a", bridge()), ("a", bridge())]] {
+        let error = Client::sharded(bridges, Http::default(), Tokio::default()).unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
+    }
 }

@@ -8,7 +8,7 @@ use edgelock::{Acquisition, Bridge, Command, Error};
 use crate::support::faulty::Fault::{Duplicate, LoseReply, Refuse, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::{
-    Http, Spawn, TestClient, TestLock, Tokio, client, code, eventually, ms, over, run,
+    Http, Stack, TestClient, TestLock, Tokio, client, code, eventually, ms, over,
 };
 use crate::waiting::{LONG, meanwhile};
 
@@ -45,236 +45,197 @@ fn taking(client: &TestClient) -> TestLock {
     client.lock("a").take_over()
 }
 
-fn whoever_takes_a_lock_over_has_it_and_the_old_holder_writes_no_more(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let old = stack.lock("a").ttl(ms(60_000)).try_acquire().await.unwrap();
-        let new = taking(&stack.client()).try_acquire().await.unwrap();
-        assert!(new.fence() > old.fence());
-        assert_eq!(stack.redis::<String>("GET a"), new.token().expose());
-        assert!((8_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
-        let write = [Command::new("INCR").key("n")];
-        assert_eq!(code(old.exec(&write).await), "lost");
-        let old = stack.lock("a").resume(old.into_token()).unwrap();
-        assert_eq!(code(old.commit(&write).await), "lost");
-        drop(old);
-        new.renew().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS n"));
-        new.commit(&write).await.unwrap();
-        assert_eq!(stack.redis::<u64>("GET n"), 1);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+async fn whoever_takes_a_lock_over_has_it_and_the_old_holder_writes_no_more(mut stack: Stack) {
+    let old = stack.lock("a").ttl(ms(60_000)).try_acquire().await.unwrap();
+    let new = taking(&stack.client()).try_acquire().await.unwrap();
+    assert!(new.fence() > old.fence());
+    assert_eq!(stack.redis::<String>("GET a"), new.token().expose());
+    assert!((8_000..=10_000).contains(&stack.redis::<u64>("PTTL a")));
+    let write = [Command::new("INCR").key("n")];
+    assert_eq!(code(old.exec(&write).await), "lost");
+    let old = stack.lock("a").resume(old.into_token()).unwrap();
+    assert_eq!(code(old.commit(&write).await), "lost");
+    drop(old);
+    new.renew().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS n"));
+    new.commit(&write).await.unwrap();
+    assert_eq!(stack.redis::<u64>("GET n"), 1);
+    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
-fn a_free_lock_is_taken_as_by_anybody_else(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let read = [Command::new("GET").key("n")];
-        let (first, _) = taking(&stack.client())
-            .acquire_and_read(&read)
-            .await
-            .unwrap();
-        assert_eq!(code(stack.lock("a").try_acquire().await), "held");
-        let (second, _) = taking(&stack.client())
-            .acquire_and_read(&read)
-            .await
-            .unwrap();
-        assert_eq!(code(first.release().await), "lost");
-        second.release().await.unwrap();
-    });
+async fn a_free_lock_is_taken_as_by_anybody_else(stack: Stack) {
+    let read = [Command::new("GET").key("n")];
+    let (first, _) = taking(&stack.client())
+        .acquire_and_read(&read)
+        .await
+        .unwrap();
+    assert_eq!(code(stack.lock("a").try_acquire().await), "held");
+    let (second, _) = taking(&stack.client())
+        .acquire_and_read(&read)
+        .await
+        .unwrap();
+    assert_eq!(code(first.release().await), "lost");
+    second.release().await.unwrap();
 }
 
-fn a_lock_of_another_program_is_refused_and_stays(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // Beside a record of ours.
-        let lease = stack.lock("a").try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-        let _: () = stack.redis("SET a theirs PX 30000");
-        let read = [Command::new("GET").key("a")];
-        let lock = taking(&stack.client());
-        let (lease, found) = lock.try_acquire_and_read(&read).await.unwrap();
-        assert!(lease.is_none() && found[0].as_str() == Some("theirs"));
-        let Err(Error::Held { remaining, .. }) = lock.try_acquire().await else {
-            panic!("not held")
-        };
-        assert!(remaining.unwrap() > ms(20_000));
-        assert_eq!(stack.redis::<String>("GET a"), "theirs");
-    });
+async fn a_lock_of_another_program_is_refused_and_stays(mut stack: Stack) {
+    // Beside a record of ours.
+    let lease = stack.lock("a").try_acquire().await.unwrap();
+    lease.release().await.unwrap();
+    let _: () = stack.redis("SET a theirs PX 30000");
+    let read = [Command::new("GET").key("a")];
+    let lock = taking(&stack.client());
+    let (lease, found) = lock.try_acquire_and_read(&read).await.unwrap();
+    assert!(lease.is_none() && found[0].as_str() == Some("theirs"));
+    let Err(Error::Held { remaining, .. }) = lock.try_acquire().await else {
+        panic!("not held")
+    };
+    assert!(remaining.unwrap() > ms(20_000));
+    assert_eq!(stack.redis::<String>("GET a"), "theirs");
 }
 
-fn a_lock_of_another_program_is_waited_for(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("SET a theirs");
-        let lock = taking(&stack.client()).wait_timeout(LONG);
-        let waiting = meanwhile(async move { lock.acquire().await });
-        tokio::time::sleep(ms(50)).await;
-        let _: () = stack.redis("DEL a");
-        waiting.await.unwrap().unwrap().release().await.unwrap();
-    });
+async fn a_lock_of_another_program_is_waited_for(mut stack: Stack) {
+    let _: () = stack.redis("SET a theirs");
+    let lock = taking(&stack.client()).wait_timeout(LONG);
+    let waiting = meanwhile(async move { lock.acquire().await });
+    tokio::time::sleep(ms(50)).await;
+    let _: () = stack.redis("DEL a");
+    waiting.await.unwrap().unwrap().release().await.unwrap();
 }
 
-fn waiters_stay_in_line_behind_the_new_holder(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
+async fn waiters_stay_in_line_behind_the_new_holder(mut stack: Stack) {
+    let old = stack.lock("a").try_acquire().await.unwrap();
+    let lock = stack.lock("a").fair(true).wait_timeout(LONG);
+    let waiting = meanwhile(async move { lock.acquire().await });
+    eventually(|| stack.waiters_for("a") == 1).await;
+    let new = taking(&stack.client()).try_acquire().await.unwrap();
+    assert_eq!(stack.waiters_for("a"), 1);
+    assert_eq!(code(old.release().await), "lost");
+    new.release().await.unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    assert!(next.fence() > new.fence());
+    next.release().await.unwrap();
+}
+
+async fn a_take_over_whose_reply_is_lost_is_asked_again(mut stack: Stack) {
+    for fault in [LoseReply, Duplicate] {
         let old = stack.lock("a").try_acquire().await.unwrap();
-        let lock = stack.lock("a").fair(true).wait_timeout(LONG);
-        let waiting = meanwhile(async move { lock.acquire().await });
-        eventually(|| stack.waiters_for("a") == 1).await;
-        let new = taking(&stack.client()).try_acquire().await.unwrap();
-        assert_eq!(stack.waiters_for("a"), 1);
-        assert_eq!(code(old.release().await), "lost");
-        new.release().await.unwrap();
-        let next = waiting.await.unwrap().unwrap();
-        assert!(next.fence() > new.fence());
-        next.release().await.unwrap();
-    });
-}
-
-fn a_take_over_whose_reply_is_lost_is_asked_again(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let old = stack.lock("a").try_acquire().await.unwrap();
-            let proxy = Proxy::before(&stack, [fault]).await;
-            let new = taking(&proxy.client).try_acquire().await.unwrap();
-            assert_eq!(stack.last_fence("a"), new.fence());
-            assert_eq!(code(old.renew().await), "lost");
-            new.release().await.unwrap();
-        }
-    });
-}
-
-fn a_take_over_that_is_given_up_frees_the_lock(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let old = stack.lock("a").try_acquire().await.unwrap();
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let hasty = proxy.client.clone().max_attempts(1);
-        let unknown = taking(&hasty).try_acquire().await.unwrap_err();
-        assert!(unknown.is_outcome_unknown());
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        let proxy = Proxy::before(&stack, [fault]).await;
+        let new = taking(&proxy.client).try_acquire().await.unwrap();
+        assert_eq!(stack.last_fence("a"), new.fence());
         assert_eq!(code(old.renew().await), "lost");
-    });
+        new.release().await.unwrap();
+    }
+}
+
+async fn a_take_over_that_is_given_up_frees_the_lock(mut stack: Stack) {
+    let old = stack.lock("a").try_acquire().await.unwrap();
+    let proxy = Proxy::before(&stack, [LoseReply]).await;
+    let hasty = proxy.client.clone().max_attempts(1);
+    let unknown = taking(&hasty).try_acquire().await.unwrap_err();
+    assert!(unknown.is_outcome_unknown());
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    assert_eq!(code(old.renew().await), "lost");
 }
 
 /// A copy of it could come later, and end the hold of another.
-fn a_refused_take_over_is_given_up_too(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Refuse]).await;
-        assert_eq!(
-            code(taking(&proxy.client).try_acquire().await),
-            "unauthorized"
-        );
-        let mut marks = || stack.redis::<Vec<String>>("KEYS {a}:gone:*");
-        eventually(|| !marks().is_empty()).await;
-    });
+async fn a_refused_take_over_is_given_up_too(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Refuse]).await;
+    assert_eq!(
+        code(taking(&proxy.client).try_acquire().await),
+        "unauthorized"
+    );
+    let mut marks = || stack.redis::<Vec<String>>("KEYS {a}:gone:*");
+    eventually(|| !marks().is_empty()).await;
 }
 
 /// The copy asks with the token of the first request, as a repeat does.
-fn a_late_copy_takes_the_lock_back_from_nobody(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let client = stack.client();
-        for is_free in [true, false] {
-            let lock = stack.lock("a");
-            let old = match is_free {
-                true => None,
-                false => Some(lock.try_acquire().await.unwrap()),
-            };
-            let copies = Acquisition::new();
-            let reads = Vec::new;
-            let (first, _) = taking(&client).acquire_as(&copies, reads).await.unwrap();
-            let newer = taking(&client).try_acquire().await.unwrap();
-            let copy = taking(&client).acquire_as(&copies, reads).await;
-            assert_eq!(code(copy), "lost");
-            assert_eq!(stack.redis::<String>("GET a"), newer.token().expose());
-            newer.release().await.unwrap();
-            let copy = taking(&client).acquire_as(&copies, reads).await;
-            copy.unwrap().0.release().await.unwrap();
-            drop((old, first));
-        }
-    });
-}
-
-fn whose_lock_was_taken_over_before_it_knew_is_told_lost(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Withhold]).await;
-        let lock = taking(&proxy.client.clone().request_timeout(ms(300)));
-        let first = meanwhile(async move { lock.acquire().await });
-        eventually(|| stack.redis::<bool>("EXISTS a")).await;
-        let newer = taking(&stack.client()).try_acquire().await.unwrap();
-        assert_eq!(code(first.await.unwrap()), "lost");
-        // It asked once more, and gave itself up.
-        assert!(proxy.seen().len() <= 3, "{}", proxy.seen().len());
+async fn a_late_copy_takes_the_lock_back_from_nobody(mut stack: Stack) {
+    let client = stack.client();
+    for is_free in [true, false] {
+        let lock = stack.lock("a");
+        let old = match is_free {
+            true => None,
+            false => Some(lock.try_acquire().await.unwrap()),
+        };
+        let copies = Acquisition::new();
+        let reads = Vec::new;
+        let (first, _) = taking(&client).acquire_as(&copies, reads).await.unwrap();
+        let newer = taking(&client).try_acquire().await.unwrap();
+        let copy = taking(&client).acquire_as(&copies, reads).await;
+        assert_eq!(code(copy), "lost");
+        assert_eq!(stack.redis::<String>("GET a"), newer.token().expose());
         newer.release().await.unwrap();
-    });
+        let copy = taking(&client).acquire_as(&copies, reads).await;
+        copy.unwrap().0.release().await.unwrap();
+        drop((old, first));
+    }
 }
 
-fn a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let client = stack.client();
-        let writer = client.read_write("a").write().try_acquire().await.unwrap();
-        let new = taking(&client).try_acquire().await.unwrap();
-        assert_eq!(code(writer.renew().await), "lost");
-        new.release().await.unwrap();
-        let both = client.lock_all(["b", "a"]).try_acquire().await.unwrap();
-        let new = taking(&client).try_acquire().await.unwrap();
-        assert!(new.fence() > both.fence());
-        assert_eq!(code(both.renew().await), "lost");
-        new.release().await.unwrap();
-        stack
-            .lock("b")
-            .try_acquire()
-            .await
-            .unwrap()
-            .release()
-            .await
-            .unwrap();
-        let reader = client.read_write("a").read().try_acquire().await.unwrap();
-        assert_eq!(code(taking(&client).try_acquire().await), "held");
-        reader.release().await.unwrap();
-    });
+async fn whose_lock_was_taken_over_before_it_knew_is_told_lost(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Withhold]).await;
+    let lock = taking(&proxy.client.clone().request_timeout(ms(300)));
+    let first = meanwhile(async move { lock.acquire().await });
+    eventually(|| stack.redis::<bool>("EXISTS a")).await;
+    let newer = taking(&stack.client()).try_acquire().await.unwrap();
+    assert_eq!(code(first.await.unwrap()), "lost");
+    // It asked once more, and gave itself up.
+    assert!(proxy.seen().len() <= 3, "{}", proxy.seen().len());
+    newer.release().await.unwrap();
 }
 
-fn a_key_of_another_type_is_left_alone(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _: () = stack.redis("RPUSH a x");
-        assert_eq!(
-            code(taking(&stack.client()).try_acquire().await),
-            "wrong_type"
-        );
-        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
-    });
+async fn a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not(stack: Stack) {
+    let client = stack.client();
+    let writer = client.read_write("a").write().try_acquire().await.unwrap();
+    let new = taking(&client).try_acquire().await.unwrap();
+    assert_eq!(code(writer.renew().await), "lost");
+    new.release().await.unwrap();
+    let both = client.lock_all(["b", "a"]).try_acquire().await.unwrap();
+    let new = taking(&client).try_acquire().await.unwrap();
+    assert!(new.fence() > both.fence());
+    assert_eq!(code(both.renew().await), "lost");
+    new.release().await.unwrap();
+    stack
+        .lock("b")
+        .try_acquire()
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+    let reader = client.read_write("a").read().try_acquire().await.unwrap();
+    assert_eq!(code(taking(&client).try_acquire().await), "held");
+    reader.release().await.unwrap();
+}
+
+async fn a_key_of_another_type_is_left_alone(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH a x");
+    assert_eq!(
+        code(taking(&stack.client()).try_acquire().await),
+        "wrong_type"
+    );
+    assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
 }
 
 /// Its next renewal would be 20 s later.
-fn a_holder_that_listens_is_stopped_at_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for takes in [true, false] {
-            let lock = stack.lock("a").ttl(LONG).listen();
-            let work = async |_: &_| pending::<Result<(), Error>>().await;
-            let working = meanwhile(async move { lock.run(work).await });
-            stack.has_listeners(1).await;
-            let begun = Instant::now();
-            if takes {
-                let new = taking(&stack.client()).try_acquire().await.unwrap();
-                assert_eq!(code(working.await.unwrap()), "lost");
-                new.release().await.unwrap();
-            } else {
-                assert!(stack.lock("a").force_release().await.unwrap());
-                assert_eq!(code(working.await.unwrap()), "lost");
-            }
-            assert!(begun.elapsed() < ms(15_000));
-            stack.has_listeners(0).await;
+async fn a_holder_that_listens_is_stopped_at_once(mut stack: Stack) {
+    for takes in [true, false] {
+        let lock = stack.lock("a").ttl(LONG).listen();
+        let work = async |_: &_| pending::<Result<(), Error>>().await;
+        let working = meanwhile(async move { lock.run(work).await });
+        stack.has_listeners(1).await;
+        let begun = Instant::now();
+        if takes {
+            let new = taking(&stack.client()).try_acquire().await.unwrap();
+            assert_eq!(code(working.await.unwrap()), "lost");
+            new.release().await.unwrap();
+        } else {
+            assert!(stack.lock("a").force_release().await.unwrap());
+            assert_eq!(code(working.await.unwrap()), "lost");
         }
-    });
+        assert!(begun.elapsed() < ms(15_000));
+        stack.has_listeners(0).await;
+    }
 }
 
 #[test]

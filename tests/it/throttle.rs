@@ -8,7 +8,12 @@ use tokio::task::JoinSet;
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Spawn, Stack, client, code, eventually, ms, over, run};
+use crate::support::{Spawn, Stack, alone, client, code, eventually, ms, over};
+
+alone! {
+    a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another,
+    a_redis_that_is_full_lets_nobody_pass_and_says_so,
+}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -47,225 +52,187 @@ impl Stack {
     }
 }
 
-fn one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        assert_eq!(pass(&client).await, Ok(Passed));
-        let left: u64 = stack.redis("PTTL {a}:throttle");
-        assert!((1..=WINDOW).contains(&left));
-        for _ in 0..3 {
-            is_throttled(pass(&client).await);
-        }
-        is_throttled(pass(&stack.client()).await);
-        assert_eq!(seen.sent(), 4);
-        // The window of the call that passed counts, not that of the call that asks.
-        let brief = client.throttle("a", ms(1)).try_pass().await;
-        assert!(!brief.unwrap().is_passed());
-        let other = client.throttle("b", ms(WINDOW)).try_pass().await;
-        assert_eq!(other, Ok(Passed));
-    });
-}
-
-fn of_twenty_at_once_one_passes(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let mut callers = JoinSet::new();
-        for _ in 0..20 {
-            let client = stack.client();
-            callers.spawn_local(async move { pass(&client).await });
-        }
-        let mut passed = 0;
-        while let Some(outcome) = callers.join_next().await {
-            passed += u32::from(outcome.unwrap().unwrap().is_passed());
-        }
-        assert_eq!(passed, 1);
-    });
-}
-
-fn when_the_window_is_over_the_next_passes(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let client = stack.client();
-        let throttle = client.throttle("a", ms(50));
-        assert_eq!(throttle.try_pass().await, Ok(Passed));
-        eventually(|| !stack.is_closed()).await;
-        assert_eq!(pass(&client).await, Ok(Passed));
+async fn one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    assert_eq!(pass(&client).await, Ok(Passed));
+    let left: u64 = stack.redis("PTTL {a}:throttle");
+    assert!((1..=WINDOW).contains(&left));
+    for _ in 0..3 {
         is_throttled(pass(&client).await);
-    });
+    }
+    is_throttled(pass(&stack.client()).await);
+    assert_eq!(seen.sent(), 4);
+    // The window of the call that passed counts, not that of the call that asks.
+    let brief = client.throttle("a", ms(1)).try_pass().await;
+    assert!(!brief.unwrap().is_passed());
+    let other = client.throttle("b", ms(WINDOW)).try_pass().await;
+    assert_eq!(other, Ok(Passed));
 }
 
-fn a_lost_reply_or_a_repeat_passes_once(spawn: Spawn) {
-    run(async {
-        for faults in [
-            vec![LoseReply],
-            vec![Duplicate],
-            vec![LoseRequest, LoseReply],
-            vec![LoseReply, Duplicate],
-        ] {
-            let stack = spawn();
-            let proxy = Proxy::before(&stack, faults).await;
-            assert_eq!(pass(&proxy.client).await, Ok(Passed));
-            is_throttled(pass(&proxy.client).await);
-            proxy.next(LoseReply);
-            is_throttled(pass(&proxy.client).await);
-        }
-    });
+async fn of_twenty_at_once_one_passes(stack: Stack) {
+    let mut callers = JoinSet::new();
+    for _ in 0..20 {
+        let client = stack.client();
+        callers.spawn_local(async move { pass(&client).await });
+    }
+    let mut passed = 0;
+    while let Some(outcome) = callers.join_next().await {
+        passed += u32::from(outcome.unwrap().unwrap().is_passed());
+    }
+    assert_eq!(passed, 1);
 }
 
-fn a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Withhold]).await;
-        let throttle = proxy.client.clone().request_timeout(ms(500));
-        let first = tokio::task::spawn_local(async move { pass(&throttle).await });
-        eventually(|| stack.is_closed()).await;
-        // The window is over before the first call's reply is there.
+async fn when_the_window_is_over_the_next_passes(mut stack: Stack) {
+    let client = stack.client();
+    let throttle = client.throttle("a", ms(50));
+    assert_eq!(throttle.try_pass().await, Ok(Passed));
+    eventually(|| !stack.is_closed()).await;
+    assert_eq!(pass(&client).await, Ok(Passed));
+    is_throttled(pass(&client).await);
+}
+
+async fn a_lost_reply_or_a_repeat_passes_once(spawn: Spawn) {
+    for faults in [
+        vec![LoseReply],
+        vec![Duplicate],
+        vec![LoseRequest, LoseReply],
+        vec![LoseReply, Duplicate],
+    ] {
+        let stack = spawn();
+        let proxy = Proxy::before(&stack, faults).await;
+        assert_eq!(pass(&proxy.client).await, Ok(Passed));
+        is_throttled(pass(&proxy.client).await);
+        proxy.next(LoseReply);
+        is_throttled(pass(&proxy.client).await);
+    }
+}
+
+async fn a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Withhold]).await;
+    let throttle = proxy.client.clone().request_timeout(ms(500));
+    let first = tokio::task::spawn_local(async move { pass(&throttle).await });
+    eventually(|| stack.is_closed()).await;
+    // The window is over before the first call's reply is there.
+    let _: () = stack.redis("DEL {a}:throttle");
+    assert_eq!(pass(&stack.client()).await, Ok(Passed));
+    assert_eq!(first.await.unwrap(), Ok(Passed));
+    assert_eq!(proxy.seen().len(), 2);
+    is_throttled(pass(&stack.client()).await);
+}
+
+async fn a_call_whose_outcome_is_unknown_gives_its_pass_back(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [LoseReply]).await;
+    let unknown = pass(&proxy.client.clone().max_attempts(1)).await;
+    assert!(unknown.unwrap_err().is_outcome_unknown());
+    eventually(|| !stack.is_closed()).await;
+    assert_eq!(pass(&stack.client()).await, Ok(Passed));
+    // A call that certainly was not executed has nothing to give back.
+    let (client, seen) = stack.watched();
+    let (url, none) = ("http://127.0.0.1:1", "credential");
+    assert_eq!(
+        code(pass(&crate::support::client(url, none)).await),
+        "unavailable"
+    );
+    is_throttled(pass(&client).await);
+    assert_eq!((seen.sent(), seen.abandoned()), (1, 0));
+}
+
+async fn a_call_that_was_given_up_gives_its_pass_back(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Withhold]).await;
+    let client = proxy.client.clone();
+    let call = tokio::task::spawn_local(async move { pass(&client).await });
+    eventually(|| stack.is_closed()).await;
+    call.abort();
+    eventually(|| !stack.is_closed()).await;
+    assert_eq!(pass(&stack.client()).await, Ok(Passed));
+}
+
+async fn a_pass_that_arrives_when_it_was_given_up_is_none(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
+    assert_eq!(code(pass(&hasty).await), "timed_out");
+    eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
+    proxy.deliver().await;
+    assert!(!stack.is_closed());
+    assert_eq!(pass(&stack.client()).await, Ok(Passed));
+}
+
+async fn every_key_of_it_expires(mut stack: Stack) {
+    let client = stack.client();
+    assert_eq!(pass(&client).await, Ok(Passed));
+    is_throttled(pass(&client).await);
+    let proxy = Proxy::before(&stack, [LoseReply]).await;
+    let hasty = proxy.client.clone().max_attempts(1);
+    assert!(hasty.throttle("b", ms(WINDOW)).try_pass().await.is_err());
+    eventually(|| !stack.redis::<bool>("EXISTS {b}:throttle")).await;
+    let keys: Vec<String> = stack.redis("KEYS *");
+    // The keys: one window, and what is known of two calls.
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    for key in keys {
+        let left: i64 = stack.redis(&format!("PTTL {key}"));
+        assert!((1..=WINDOW as i64).contains(&left), "{key}: {left}");
+    }
+}
+
+async fn it_meets_no_lock_of_its_name(stack: Stack) {
+    let client = stack.client();
+    let lease = client.lock("a").try_acquire().await.unwrap();
+    assert_eq!(pass(&client).await, Ok(Passed));
+    lease.release().await.unwrap();
+    let work = async |_: &_| Ok::<_, Error>(7);
+    client.once("a").run(work).await.unwrap();
+    is_throttled(pass(&client).await);
+}
+
+async fn what_another_program_keeps_in_place_of_a_window_is_told_and_stays(mut stack: Stack) {
+    for theirs in ["SET {a}:throttle theirs", "RPUSH {a}:throttle theirs"] {
+        let _: () = stack.redis(theirs);
+        let before: Vec<u8> = stack.redis("DUMP {a}:throttle");
+        let told = pass(&stack.client()).await.unwrap_err();
+        assert_eq!(told.code(), "wrong_type", "{theirs}");
+        assert!(!told.is_outcome_unknown());
+        assert_eq!(stack.redis::<Vec<u8>>("DUMP {a}:throttle"), before);
         let _: () = stack.redis("DEL {a}:throttle");
-        assert_eq!(pass(&stack.client()).await, Ok(Passed));
-        assert_eq!(first.await.unwrap(), Ok(Passed));
-        assert_eq!(proxy.seen().len(), 2);
-        is_throttled(pass(&stack.client()).await);
-    });
+    }
+    assert_eq!(pass(&stack.client()).await, Ok(Passed));
 }
 
-fn a_call_whose_outcome_is_unknown_gives_its_pass_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let unknown = pass(&proxy.client.clone().max_attempts(1)).await;
-        assert!(unknown.unwrap_err().is_outcome_unknown());
-        eventually(|| !stack.is_closed()).await;
-        assert_eq!(pass(&stack.client()).await, Ok(Passed));
-        // A call that certainly was not executed has nothing to give back.
-        let (client, seen) = stack.watched();
-        let (url, none) = ("http://127.0.0.1:1", "credential");
-        assert_eq!(
-            code(pass(&crate::support::client(url, none)).await),
-            "unavailable"
-        );
-        is_throttled(pass(&client).await);
-        assert_eq!((seen.sent(), seen.abandoned()), (1, 0));
-    });
+async fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
+    let (client, noted) = noting();
+    let longest = 366 * 24 * 60 * 60 * 1_000;
+    for window in [ms(1), ms(longest)] {
+        assert_eq!(client.throttle("a", window).check(), Ok(()));
+    }
+    for window in [
+        ms(0),
+        ms(longest + 1),
+        std::time::Duration::from_micros(1_500),
+        std::time::Duration::MAX,
+    ] {
+        let throttle = client.throttle("a", window).clone();
+        let refused = throttle.try_pass().await.unwrap_err();
+        assert_eq!(refused.code(), "invalid_argument");
+        let what = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
+        assert!(refused.to_string().contains(what), "{refused}");
+        assert_eq!(throttle.check(), Err(refused));
+    }
+    let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();
+    assert!(nameless.to_string().contains("name is empty"), "{nameless}");
+    assert!(!noted.was_asked());
 }
 
-fn a_call_that_was_given_up_gives_its_pass_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Withhold]).await;
-        let client = proxy.client.clone();
-        let call = tokio::task::spawn_local(async move { pass(&client).await });
-        eventually(|| stack.is_closed()).await;
-        call.abort();
-        eventually(|| !stack.is_closed()).await;
-        assert_eq!(pass(&stack.client()).await, Ok(Passed));
-    });
-}
-
-fn a_pass_that_arrives_when_it_was_given_up_is_none(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
-        assert_eq!(code(pass(&hasty).await), "timed_out");
-        eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
-        proxy.deliver().await;
-        assert!(!stack.is_closed());
-        assert_eq!(pass(&stack.client()).await, Ok(Passed));
-    });
-}
-
-fn every_key_of_it_expires(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let client = stack.client();
-        assert_eq!(pass(&client).await, Ok(Passed));
-        is_throttled(pass(&client).await);
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let hasty = proxy.client.clone().max_attempts(1);
-        assert!(hasty.throttle("b", ms(WINDOW)).try_pass().await.is_err());
-        eventually(|| !stack.redis::<bool>("EXISTS {b}:throttle")).await;
-        let keys: Vec<String> = stack.redis("KEYS *");
-        // The keys: one window, and what is known of two calls.
-        assert_eq!(keys.len(), 3, "{keys:?}");
-        for key in keys {
-            let left: i64 = stack.redis(&format!("PTTL {key}"));
-            assert!((1..=WINDOW as i64).contains(&left), "{key}: {left}");
-        }
-    });
-}
-
-fn it_meets_no_lock_of_its_name(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let client = stack.client();
-        let lease = client.lock("a").try_acquire().await.unwrap();
-        assert_eq!(pass(&client).await, Ok(Passed));
-        lease.release().await.unwrap();
-        let work = async |_: &_| Ok::<_, Error>(7);
-        client.once("a").run(work).await.unwrap();
-        is_throttled(pass(&client).await);
-    });
-}
-
-fn what_another_program_keeps_in_place_of_a_window_is_told_and_stays(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for theirs in ["SET {a}:throttle theirs", "RPUSH {a}:throttle theirs"] {
-            let _: () = stack.redis(theirs);
-            let before: Vec<u8> = stack.redis("DUMP {a}:throttle");
-            let told = pass(&stack.client()).await.unwrap_err();
-            assert_eq!(told.code(), "wrong_type", "{theirs}");
-            assert!(!told.is_outcome_unknown());
-            assert_eq!(stack.redis::<Vec<u8>>("DUMP {a}:throttle"), before);
-            let _: () = stack.redis("DEL {a}:throttle");
-        }
-        assert_eq!(pass(&stack.client()).await, Ok(Passed));
-    });
-}
-
-#[test]
-fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
-    run(async {
-        let (client, noted) = noting();
-        let longest = 366 * 24 * 60 * 60 * 1_000;
-        for window in [ms(1), ms(longest)] {
-            assert_eq!(client.throttle("a", window).check(), Ok(()));
-        }
-        for window in [
-            ms(0),
-            ms(longest + 1),
-            std::time::Duration::from_micros(1_500),
-            std::time::Duration::MAX,
-        ] {
-            let throttle = client.throttle("a", window).clone();
-            let refused = throttle.try_pass().await.unwrap_err();
-            assert_eq!(refused.code(), "invalid_argument");
-            let what = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
-            assert!(refused.to_string().contains(what), "{refused}");
-            assert_eq!(throttle.check(), Err(refused));
-        }
-        let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();
-        assert!(nameless.to_string().contains("name is empty"), "{nameless}");
-        assert!(!noted.was_asked());
-    });
-}
-
-#[test]
-fn a_redis_that_is_full_lets_nobody_pass_and_says_so() {
-    run(async {
-        let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
-        let bridge = stack::Bridge::options().redis(redis.url()).start();
-        let bridge = bridge.expect("a bridge");
-        let client = client(bridge.url(), bridge.token());
-        let _: () = redis.ask("CONFIG SET maxmemory 1");
-        let full = pass(&client).await.unwrap_err();
-        assert_eq!(full.code(), "refused");
-        assert!(
-            !full.is_outcome_unknown() && full.lock() == Some("a"),
-            "{full}"
-        );
-        let _: () = redis.ask("CONFIG SET maxmemory 0");
-        assert_eq!(pass(&client).await, Ok(Passed));
-    });
+async fn a_redis_that_is_full_lets_nobody_pass_and_says_so() {
+    let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+    let bridge = stack::Bridge::options().redis(redis.url()).start();
+    let bridge = bridge.expect("a bridge");
+    let client = client(bridge.url(), bridge.token());
+    let _: () = redis.ask("CONFIG SET maxmemory 1");
+    let full = pass(&client).await.unwrap_err();
+    assert_eq!(full.code(), "refused");
+    assert!(
+        !full.is_outcome_unknown() && full.lock() == Some("a"),
+        "{full}"
+    );
+    let _: () = redis.ask("CONFIG SET maxmemory 0");
+    assert_eq!(pass(&client).await, Ok(Passed));
 }

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::faulty::Proxy;
 use crate::support::watched::{self, WatchedClient};
-use crate::support::{Http, Spawn, Stack, TestClient, Tokio, client_of, eventually, ms, over, run};
+use crate::support::{Http, Stack, TestClient, Tokio, client_of, eventually, ms, over};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -90,139 +90,121 @@ impl Stack {
     }
 }
 
-fn a_waiter_that_hears_nothing_polls(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let client = client_of(stack.route_by(&proxy.url).push(true));
-        let holder = stack.lock("a").acquire().await.unwrap();
-        let lock = client.lock("a").wait_timeout(LONG);
-        let waiter = meanwhile(async move { lock.acquire().await });
-        // It asked, found that the bridge has no subscriptions, and asked again.
-        eventually(|| proxy.seen().len() >= 4).await;
-        holder.release().await.unwrap();
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-        assert_eq!(stack.waiters(), 0);
-        // It does not try to subscribe again.
-        let holder = stack.lock("a").acquire().await.unwrap();
-        let before = proxy.seen().len();
-        let lock = client.lock("a").wait_timeout(LONG);
-        let waiter = meanwhile(async move { lock.acquire().await });
-        eventually(|| proxy.seen().len() >= before + 3).await;
-        holder.release().await.unwrap();
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-        let subscribes = |words: &&Vec<String>| words[0] == "SUBSCRIBE";
-        assert_eq!(proxy.seen().iter().filter(subscribes).count(), 1);
-    });
+async fn a_waiter_that_hears_nothing_polls(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, []).await;
+    let client = client_of(stack.route_by(&proxy.url).push(true));
+    let holder = stack.lock("a").acquire().await.unwrap();
+    let lock = client.lock("a").wait_timeout(LONG);
+    let waiter = meanwhile(async move { lock.acquire().await });
+    // It asked, found that the bridge has no subscriptions, and asked again.
+    eventually(|| proxy.seen().len() >= 4).await;
+    holder.release().await.unwrap();
+    waiter.await.unwrap().unwrap().release().await.unwrap();
+    assert_eq!(stack.waiters(), 0);
+    // It does not try to subscribe again.
+    let holder = stack.lock("a").acquire().await.unwrap();
+    let before = proxy.seen().len();
+    let lock = client.lock("a").wait_timeout(LONG);
+    let waiter = meanwhile(async move { lock.acquire().await });
+    eventually(|| proxy.seen().len() >= before + 3).await;
+    holder.release().await.unwrap();
+    waiter.await.unwrap().unwrap().release().await.unwrap();
+    let subscribes = |words: &&Vec<String>| words[0] == "SUBSCRIBE";
+    assert_eq!(proxy.seen().iter().filter(subscribes).count(), 1);
 }
 
-fn all_that_a_wait_leaves_in_redis_expires(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _holder = stack.lock("a").acquire().await.unwrap();
-        let (client, _) = stack.watched();
-        let waiter = acquire(&client);
-        stack.has_waiters(1).await;
-        let keys = stack.keys_that_all_expire();
-        assert!(
-            keys.contains(&"{a}:fence".to_owned()) && keys.len() >= 2,
-            "{keys:?}"
-        );
-        waiter.abort();
-    });
+async fn all_that_a_wait_leaves_in_redis_expires(mut stack: Stack) {
+    let _holder = stack.lock("a").acquire().await.unwrap();
+    let (client, _) = stack.watched();
+    let waiter = acquire(&client);
+    stack.has_waiters(1).await;
+    let keys = stack.keys_that_all_expire();
+    assert!(
+        keys.contains(&"{a}:fence".to_owned()) && keys.len() >= 2,
+        "{keys:?}"
+    );
+    waiter.abort();
 }
 
-fn a_newcomer_barges_unless_it_is_fair(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // The queue has a waiter that no release can tell, so the lock is free while that one
-        // waits.
-        let wait = |alive: i64| {
-            let times = format!("{alive:013} {:013} {:013}", 0, 1);
-            format!("v1 1 604800000 ,{times} v1 AAAAAAAAAAAAAAAAAAAAAA 1000 f 1000  ,")
+async fn a_newcomer_barges_unless_it_is_fair(mut stack: Stack) {
+    // The queue has a waiter that no release can tell, so the lock is free while that one
+    // waits.
+    let wait = |alive: i64| {
+        let times = format!("{alive:013} {:013} {:013}", 0, 1);
+        format!("v1 1 604800000 ,{times} v1 AAAAAAAAAAAAAAAAAAAAAA 1000 f 1000  ,")
+    };
+    stack.store("{a}:fence", &wait(i64::MAX / 1_000_000));
+    let fair = stack.lock("a").fair(true);
+    let Err(Error::Held { ahead: 1, .. }) = fair.try_acquire().await else {
+        panic!("it passed a waiter")
+    };
+    let barging = stack.lock("a").try_acquire().await.unwrap();
+    barging.release().await.unwrap();
+    // Once that waiter counts as dead, others pass it.
+    stack.store("{a}:fence", &wait(1));
+    fair.try_acquire().await.unwrap().release().await.unwrap();
+}
+
+async fn fair_waiters_are_served_in_order_of_arrival(mut stack: Stack) {
+    let holder = stack.lock("a").acquire().await.unwrap();
+    let mut waiters = Vec::new();
+    for place in 1..=5 {
+        // Waiters that cannot listen get their turn too.
+        let client = if place % 2 == 0 {
+            stack.deaf()
+        } else {
+            stack.client()
         };
-        stack.store("{a}:fence", &wait(i64::MAX / 1_000_000));
-        let fair = stack.lock("a").fair(true);
-        let Err(Error::Held { ahead: 1, .. }) = fair.try_acquire().await else {
-            panic!("it passed a waiter")
+        let lock = client.lock("a").fair(true).wait_timeout(LONG);
+        waiters.push(meanwhile(async move {
+            let lease = lock.acquire().await.unwrap();
+            let fence = lease.fence();
+            lease.release().await.unwrap();
+            fence
+        }));
+        stack.has_waiters(place).await;
+    }
+    holder.release().await.unwrap();
+    let mut last = holder.fence();
+    for waiter in waiters {
+        let fence = waiter.await.unwrap();
+        assert!(fence > last, "{fence} after {last}");
+        last = fence;
+    }
+}
+
+async fn a_damaged_queue_does_not_keep_a_lock_from_being_freed(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let holder = lock.try_acquire().await.unwrap();
+    let _: () = stack.redis("APPEND {a}:fence damage,+");
+    let _: () = stack.redis("SET {a}:queue damage");
+    holder.release().await.unwrap();
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
+async fn a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back(mut stack: Stack) {
+    let _holder = stack.lock("a").acquire().await.unwrap();
+    let (client, _) = stack.watched();
+    let waiter = acquire(&client);
+    stack.has_waiters(1).await;
+    let lock: Lock<Http, Tokio> = stack.lock("a").wait_timeout(ms(200));
+    for waits in [true, false] {
+        let error = if waits {
+            lock.acquire().await.unwrap_err()
+        } else {
+            lock.try_acquire().await.unwrap_err()
         };
-        let barging = stack.lock("a").try_acquire().await.unwrap();
-        barging.release().await.unwrap();
-        // Once that waiter counts as dead, others pass it.
-        stack.store("{a}:fence", &wait(1));
-        fair.try_acquire().await.unwrap().release().await.unwrap();
-    });
-}
-
-fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let holder = stack.lock("a").acquire().await.unwrap();
-        let mut waiters = Vec::new();
-        for place in 1..=5 {
-            // Waiters that cannot listen get their turn too.
-            let client = if place % 2 == 0 {
-                stack.deaf()
-            } else {
-                stack.client()
-            };
-            let lock = client.lock("a").fair(true).wait_timeout(LONG);
-            waiters.push(meanwhile(async move {
-                let lease = lock.acquire().await.unwrap();
-                let fence = lease.fence();
-                lease.release().await.unwrap();
-                fence
-            }));
-            stack.has_waiters(place).await;
-        }
-        holder.release().await.unwrap();
-        let mut last = holder.fence();
-        for waiter in waiters {
-            let fence = waiter.await.unwrap();
-            assert!(fence > last, "{fence} after {last}");
-            last = fence;
-        }
-    });
-}
-
-fn a_damaged_queue_does_not_keep_a_lock_from_being_freed(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lock = stack.lock("a");
-        let holder = lock.try_acquire().await.unwrap();
-        let _: () = stack.redis("APPEND {a}:fence damage,+");
-        let _: () = stack.redis("SET {a}:queue damage");
-        holder.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
-}
-
-fn a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let _holder = stack.lock("a").acquire().await.unwrap();
-        let (client, _) = stack.watched();
-        let waiter = acquire(&client);
+        let Error::Held {
+            remaining: Some(remaining),
+            ahead: 1,
+            retry_after,
+            ..
+        } = error
+        else {
+            panic!("{error:?}")
+        };
+        assert_eq!(retry_after, remaining);
         stack.has_waiters(1).await;
-        let lock: Lock<Http, Tokio> = stack.lock("a").wait_timeout(ms(200));
-        for waits in [true, false] {
-            let error = if waits {
-                lock.acquire().await.unwrap_err()
-            } else {
-                lock.try_acquire().await.unwrap_err()
-            };
-            let Error::Held {
-                remaining: Some(remaining),
-                ahead: 1,
-                retry_after,
-                ..
-            } = error
-            else {
-                panic!("{error:?}")
-            };
-            assert_eq!(retry_after, remaining);
-            stack.has_waiters(1).await;
-        }
-        waiter.abort();
-    });
+    }
+    waiter.abort();
 }

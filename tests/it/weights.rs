@@ -4,7 +4,7 @@ use edgelock::{Error, Lease, Runtime, Transport};
 
 use crate::support::faulty::Fault::{Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestLock, client, code, ms, over, run};
+use crate::support::{Stack, TestLock, client, code, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -38,136 +38,115 @@ async fn release<T: Transport, R: Runtime>(leases: impl IntoIterator<Item = Leas
     }
 }
 
-fn a_holder_has_all_its_permits_or_none(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let heavy = stack.weighing(5, 3).try_acquire().await.unwrap();
-        assert_eq!(stack.free_of(5).await, 2);
-        assert_eq!(code(stack.weighing(5, 3).try_acquire().await), "held");
-        let light = stack.weighing(5, 2).try_acquire().await.unwrap();
-        assert_eq!(code(stack.weighing(5, 1).try_acquire().await), "held");
-        heavy.renew().await.unwrap();
+async fn a_holder_has_all_its_permits_or_none(mut stack: Stack) {
+    let heavy = stack.weighing(5, 3).try_acquire().await.unwrap();
+    assert_eq!(stack.free_of(5).await, 2);
+    assert_eq!(code(stack.weighing(5, 3).try_acquire().await), "held");
+    let light = stack.weighing(5, 2).try_acquire().await.unwrap();
+    assert_eq!(code(stack.weighing(5, 1).try_acquire().await), "held");
+    heavy.renew().await.unwrap();
+    assert_eq!(stack.free_of(5).await, 0);
+    let resumed = stack.weighing(5, 1).resume(heavy.into_token()).unwrap();
+    resumed.release().await.unwrap();
+    assert_eq!(stack.free_of(5).await, 3);
+    release([light]).await;
+    assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
+    // All at once is one holder.
+    let all = stack.weighing(5, 5).try_acquire().await.unwrap();
+    assert!(stack.weighing(5, 1).force_release().await.unwrap());
+    assert_eq!(code(all.release().await), "lost");
+    assert_eq!(stack.free_of(5).await, 5);
+}
+
+async fn a_heavy_waiter_gets_its_permits_when_enough_are_released(mut stack: Stack) {
+    let one = stack.weighing(3, 1).try_acquire().await.unwrap();
+    let other = stack.weighing(3, 1).try_acquire().await.unwrap();
+    let waiting = stack.weighing(3, 3).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    stack.has_waiters(1).await;
+    one.release().await.unwrap();
+    assert_eq!(stack.waiters(), 1);
+    other.release().await.unwrap();
+    let heavy = waiter.await.unwrap().unwrap();
+    assert_eq!(stack.free_of(3).await, 0);
+    release([heavy]).await;
+}
+
+async fn a_fair_heavy_waiter_is_not_starved_by_light_ones(mut stack: Stack) {
+    let held = stack.weighing(2, 1).try_acquire().await.unwrap();
+    let waiting = stack.weighing(2, 2).fair(true).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    stack.has_waiters(1).await;
+    // One permit is free, and it is not the turn of whoever comes later.
+    let light = stack.weighing(2, 1).fair(true);
+    assert_eq!(code(light.try_acquire().await), "held");
+    held.release().await.unwrap();
+    let heavy = waiter.await.unwrap().unwrap();
+    assert_eq!(code(light.try_acquire().await), "held");
+    release([heavy]).await;
+}
+
+async fn heavy_and_light_holders_beyond_those_of_the_record_are_counted(mut stack: Stack) {
+    let (mut leases, mut held) = (Vec::new(), 0);
+    for place in 0..30 {
+        let weight = [1, 4, 2][place % 3];
+        let lease = stack.weighing(100, weight).try_acquire().await.unwrap();
+        leases.push((lease, weight));
+        held += u64::from(weight);
+        assert_eq!(stack.free_of(100).await, 100 - held);
+    }
+    assert_eq!(code(stack.weighing(100, 31).try_acquire().await), "held");
+    // The oldest are no longer in the record.
+    for (lease, weight) in leases {
+        lease.renew().await.unwrap();
+        lease.release().await.unwrap();
+        held -= u64::from(weight);
+        assert_eq!(stack.free_of(100).await, 100 - held);
+        let rest = stack.weighing(100, (100 - held) as u32);
+        release([rest.try_acquire().await.unwrap()]).await;
+    }
+    assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
+}
+
+async fn permits_of_a_heavy_holder_that_ran_out_are_free(stack: Stack) {
+    let brief = stack.weighing(4, 3).ttl(ms(1_000));
+    let _ = brief.try_acquire().await.unwrap().into_token();
+    let kept = stack.weighing(4, 1).try_acquire().await.unwrap();
+    let next = stack.weighing(4, 3).wait_timeout(LONG).acquire().await;
+    assert_eq!(stack.free_of(4).await, 0);
+    release([kept, next.unwrap()]).await;
+    assert_eq!(stack.free_of(4).await, 4);
+}
+
+async fn a_repeat_of_a_heavy_acquisition_or_release_counts_once(stack: Stack) {
+    for fault in [LoseReply, Duplicate] {
+        let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
+        let kept = stack.weighing(5, 2).try_acquire().await.unwrap();
+        let heavy = proxy.client.semaphore("a", 5).weight(3);
+        let lease = heavy.try_acquire().await.unwrap();
         assert_eq!(stack.free_of(5).await, 0);
-        let resumed = stack.weighing(5, 1).resume(heavy.into_token()).unwrap();
-        resumed.release().await.unwrap();
+        lease.renew().await.unwrap();
+        lease.release().await.unwrap();
         assert_eq!(stack.free_of(5).await, 3);
-        release([light]).await;
-        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
-        // All at once is one holder.
-        let all = stack.weighing(5, 5).try_acquire().await.unwrap();
-        assert!(stack.weighing(5, 1).force_release().await.unwrap());
-        assert_eq!(code(all.release().await), "lost");
-        assert_eq!(stack.free_of(5).await, 5);
-    });
+        release([kept]).await;
+    }
 }
 
-fn a_heavy_waiter_gets_its_permits_when_enough_are_released(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let one = stack.weighing(3, 1).try_acquire().await.unwrap();
-        let other = stack.weighing(3, 1).try_acquire().await.unwrap();
-        let waiting = stack.weighing(3, 3).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        stack.has_waiters(1).await;
-        one.release().await.unwrap();
-        assert_eq!(stack.waiters(), 1);
-        other.release().await.unwrap();
-        let heavy = waiter.await.unwrap().unwrap();
-        assert_eq!(stack.free_of(3).await, 0);
-        release([heavy]).await;
-    });
-}
-
-fn a_fair_heavy_waiter_is_not_starved_by_light_ones(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let held = stack.weighing(2, 1).try_acquire().await.unwrap();
-        let waiting = stack.weighing(2, 2).fair(true).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        stack.has_waiters(1).await;
-        // One permit is free, and it is not the turn of whoever comes later.
-        let light = stack.weighing(2, 1).fair(true);
-        assert_eq!(code(light.try_acquire().await), "held");
-        held.release().await.unwrap();
-        let heavy = waiter.await.unwrap().unwrap();
-        assert_eq!(code(light.try_acquire().await), "held");
-        release([heavy]).await;
-    });
-}
-
-fn heavy_and_light_holders_beyond_those_of_the_record_are_counted(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (mut leases, mut held) = (Vec::new(), 0);
-        for place in 0..30 {
-            let weight = [1, 4, 2][place % 3];
-            let lease = stack.weighing(100, weight).try_acquire().await.unwrap();
-            leases.push((lease, weight));
-            held += u64::from(weight);
-            assert_eq!(stack.free_of(100).await, 100 - held);
-        }
-        assert_eq!(code(stack.weighing(100, 31).try_acquire().await), "held");
-        // The oldest are no longer in the record.
-        for (lease, weight) in leases {
-            lease.renew().await.unwrap();
-            lease.release().await.unwrap();
-            held -= u64::from(weight);
-            assert_eq!(stack.free_of(100).await, 100 - held);
-            let rest = stack.weighing(100, (100 - held) as u32);
-            release([rest.try_acquire().await.unwrap()]).await;
-        }
-        assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
-    });
-}
-
-fn permits_of_a_heavy_holder_that_ran_out_are_free(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let brief = stack.weighing(4, 3).ttl(ms(1_000));
-        let _ = brief.try_acquire().await.unwrap().into_token();
-        let kept = stack.weighing(4, 1).try_acquire().await.unwrap();
-        let next = stack.weighing(4, 3).wait_timeout(LONG).acquire().await;
-        assert_eq!(stack.free_of(4).await, 0);
-        release([kept, next.unwrap()]).await;
-        assert_eq!(stack.free_of(4).await, 4);
-    });
-}
-
-fn a_repeat_of_a_heavy_acquisition_or_release_counts_once(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
-            let kept = stack.weighing(5, 2).try_acquire().await.unwrap();
-            let heavy = proxy.client.semaphore("a", 5).weight(3);
-            let lease = heavy.try_acquire().await.unwrap();
-            assert_eq!(stack.free_of(5).await, 0);
-            lease.renew().await.unwrap();
-            lease.release().await.unwrap();
-            assert_eq!(stack.free_of(5).await, 3);
-            release([kept]).await;
-        }
-    });
-}
-
-fn who_is_refused_is_told_when_enough_permits_end(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let mut leases = Vec::new();
-        for (weight, seconds) in [(2, 20), (1, 40), (1, 60)] {
-            let lock = stack.weighing(4, weight).ttl(ms(seconds * 1_000));
-            leases.push(lock.try_acquire().await.unwrap());
-        }
-        for (weight, seconds) in [(1, 20), (2, 20), (3, 40), (4, 60)] {
-            let held = stack.weighing(4, weight).try_acquire().await.unwrap_err();
-            let Error::Held { remaining, .. } = held else {
-                panic!("{held:?}")
-            };
-            let left = remaining.unwrap();
-            assert!(left <= ms(seconds * 1_000) && left > ms(seconds * 1_000 - 15_000));
-        }
-        release(leases).await;
-    });
+async fn who_is_refused_is_told_when_enough_permits_end(stack: Stack) {
+    let mut leases = Vec::new();
+    for (weight, seconds) in [(2, 20), (1, 40), (1, 60)] {
+        let lock = stack.weighing(4, weight).ttl(ms(seconds * 1_000));
+        leases.push(lock.try_acquire().await.unwrap());
+    }
+    for (weight, seconds) in [(1, 20), (2, 20), (3, 40), (4, 60)] {
+        let held = stack.weighing(4, weight).try_acquire().await.unwrap_err();
+        let Error::Held { remaining, .. } = held else {
+            panic!("{held:?}")
+        };
+        let left = remaining.unwrap();
+        assert!(left <= ms(seconds * 1_000) && left > ms(seconds * 1_000 - 15_000));
+    }
+    release(leases).await;
 }
 
 #[test]

@@ -9,7 +9,11 @@ use testkit::stack;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::support::{Stack, client_of, ms, run};
+use crate::support::{Stack, alone, client_of, ms};
+
+alone! {
+    a_crowd_that_listens_has_as_many_turns_as_one_that_polls,
+}
 
 const CONNECTIONS: usize = 60;
 const WAITERS: usize = 180;
@@ -73,25 +77,22 @@ impl Crowd {
 }
 
 /// Their streams must not take the connection that the holder needs to give the lock back.
-#[test]
-fn a_crowd_that_listens_has_as_many_turns_as_one_that_polls() {
-    run(async {
-        // At once, so that both have the same of a machine on which other tests run.
-        let (mut polls, mut listens) = (Crowd::start(false), Crowd::start(true));
-        polls.is_there().await;
-        listens.is_there().await;
-        for crowd in [&polls, &listens] {
-            crowd.turns.set(0);
-        }
-        let times = if is_alone() { 4 } else { 1 };
-        let (turns, end) = (times * TURNS, Instant::now() + times as u32 * LONGEST);
-        while polls.turns.get() + listens.turns.get() < turns && Instant::now() < end {
-            sleep(ms(20)).await;
-        }
-        let (polls, listens) = (polls.turns.get(), listens.turns.get());
-        println!(
-            "{WAITERS} waiters, {CONNECTIONS} connections: {polls} turns by polling, {listens} by listening"
-        );
-        must_keep_half(listens, polls);
-    });
+async fn a_crowd_that_listens_has_as_many_turns_as_one_that_polls() {
+    // At once, so that both have the same of a machine on which other tests run.
+    let (mut polls, mut listens) = (Crowd::start(false), Crowd::start(true));
+    polls.is_there().await;
+    listens.is_there().await;
+    for crowd in [&polls, &listens] {
+        crowd.turns.set(0);
+    }
+    let times = if is_alone() { 4 } else { 1 };
+    let (turns, end) = (times * TURNS, Instant::now() + times as u32 * LONGEST);
+    while polls.turns.get() + listens.turns.get() < turns && Instant::now() < end {
+        sleep(ms(20)).await;
+    }
+    let (polls, listens) = (polls.turns.get(), listens.turns.get());
+    println!(
+        "{WAITERS} waiters, {CONNECTIONS} connections: {polls} turns by polling, {listens} by listening"
+    );
+    must_keep_half(listens, polls);
 }

@@ -13,7 +13,15 @@ use tokio::task::AbortHandle;
 use super::sale::{Answer, Sale, order};
 use crate::support::faulty::Fault::{Delay, Pass, Withhold};
 use crate::support::faulty::Proxy;
-use crate::support::{Http, Stack, Tokio, eventually, ms, run};
+use crate::support::{Http, Stack, Tokio, alone, eventually, ms};
+
+alone! {
+    a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
+    a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next,
+    a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone,
+    a_driver_is_not_gone_because_its_host_stood_still,
+    a_host_that_runs_nothing_in_the_background_is_told_so,
+}
 
 /// A host that can stop in the middle: its work is dropped, or merely stands still.
 #[derive(Clone, Default)]
@@ -85,167 +93,152 @@ fn submit(sale: &GroupCommit<Sale>, host: &Mortal, bridge: Bridge, number: u64) 
     tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
 }
 
-#[test]
-fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
-    run(async {
-        for is_dropped in [true, false] {
-            let mut stack = Stack::spawn();
-            let _: () = stack.redis("SET stock 100");
-            let sale = GroupCommit::new(Sale);
-            let (mortal, sound) = (Mortal::default(), Mortal::default());
-            let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-            let first = submit(&sale, &sound, stack.route_by(&proxy.url), 0);
-            eventually(|| proxy.seen().len() == 2).await;
-            let driver = submit(&sale, &mortal, stack.route(), 1);
-            let third = submit(&sale, &sound, stack.route(), 2);
-            tokio::task::yield_now().await;
-            // The first has a turn. The second drives the next one, and the third is in that too.
-            mortal.end(is_dropped);
-            proxy.deliver().await;
-            assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
-            assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
-            let error = driver.await.unwrap().unwrap_err();
-            assert_eq!(
-                (error.code(), error.is_outcome_unknown()),
-                ("unavailable", false)
-            );
-            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
-        }
-    });
-}
-
-/// The next driver does not wait for the ttl, which is longer than the others wait.
-#[test]
-fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
-    run(async {
-        for is_dropped in [true, false] {
-            let mut stack = Stack::spawn();
-            let _: () = stack.redis("SET stock 100");
-            let sale = GroupCommit::new(Sale);
-            let (mortal, sound) = (Mortal::default(), Mortal::default());
-            let proxy = Proxy::before(&stack, [Withhold]).await;
-            let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
-            eventually(|| stack.redis::<bool>("EXISTS a")).await;
-            let next = submit(&sale, &sound, stack.route(), 1);
-            tokio::task::yield_now().await;
-            mortal.end(is_dropped);
-            assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
-            let error = driver.await.unwrap().unwrap_err();
-            assert_eq!(
-                (error.code(), error.is_outcome_unknown()),
-                ("unavailable", false)
-            );
-            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
-            assert_eq!(proxy.seen().len(), 1);
-        }
-    });
-}
-
-#[test]
-fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone() {
-    run(async {
-        for is_dropped in [true, false] {
-            let mut stack = Stack::spawn();
-            let _: () = stack.redis("SET stock 100");
-            let sale = GroupCommit::new(Sale);
-            let (mortal, sound) = (Mortal::default(), Mortal::default());
-            // The first turn has a single item.
-            let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-            let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
-            eventually(|| proxy.seen().len() == 2).await;
-            let next = submit(&sale, &sound, stack.route(), 1);
-            tokio::task::yield_now().await;
-            mortal.end(is_dropped);
-            assert!(driver.await.unwrap().unwrap_err().is_outcome_unknown());
-            // The next driver does not wait for the ttl of 10 s.
-            let began = std::time::Instant::now();
-            let answer = next.await.unwrap().unwrap();
-            assert!(began.elapsed() < ms(9_000));
-            assert_eq!(answer.left(), Some(99));
-            // The late commit changes nothing.
-            proxy.deliver().await;
-            assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
-            assert_eq!(stack.redis::<u64>("GET stock"), 99);
-        }
-    });
-}
-
-/// All timers of such a host end at once, and it may come to the driver last.
-#[test]
-fn a_driver_is_not_gone_because_its_host_stood_still() {
-    run(async {
-        #[derive(Clone, Default)]
-        struct DriverLast(Tokio);
-        impl Runtime for DriverLast {
-            fn now(&self) -> Instant {
-                self.0.now()
-            }
-            async fn sleep(&self, duration: Duration) {
-                self.0.sleep(duration).await;
-            }
-            fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-                self.0.random(bytes)
-            }
-            fn spawn(&self, mut task: Task) {
-                let mut others = 0;
-                tokio::task::spawn_local(poll_fn(move |cx| {
-                    others = (others + 1) % 8;
-                    if others != 0 {
-                        cx.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                    Pin::new(&mut task).poll(cx)
-                }));
-            }
-        }
+async fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
+    for is_dropped in [true, false] {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 100");
         let sale = GroupCommit::new(Sale);
+        let (mortal, sound) = (Mortal::default(), Mortal::default());
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let submit = |number| {
-            let bridge = stack.route_by(&proxy.url);
-            let client = Client::new(bridge, Http::default(), DriverLast::default());
-            let lock = client.request_timeout(ms(800)).lock("a");
-            let sale = sale.clone();
-            tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-        };
-        let driver = submit(0);
+        let first = submit(&sale, &sound, stack.route_by(&proxy.url), 0);
         eventually(|| proxy.seen().len() == 2).await;
-        let next = submit(1);
+        let driver = submit(&sale, &mortal, stack.route(), 1);
+        let third = submit(&sale, &sound, stack.route(), 2);
         tokio::task::yield_now().await;
-        std::thread::sleep(ms(700));
-        tokio::time::sleep(ms(1)).await;
+        // The first has a turn. The second drives the next one, and the third is in that too.
+        mortal.end(is_dropped);
         proxy.deliver().await;
-        assert_eq!(driver.await.unwrap().unwrap().left(), Some(99));
-        assert_eq!(next.await.unwrap().unwrap().left(), Some(98));
-    });
-}
-
-#[test]
-fn a_host_that_runs_nothing_in_the_background_is_told_so() {
-    run(async {
-        struct Idle(Tokio);
-        impl Runtime for Idle {
-            fn now(&self) -> Instant {
-                self.0.now()
-            }
-            async fn sleep(&self, duration: Duration) {
-                self.0.sleep(duration).await;
-            }
-            fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-                self.0.random(bytes)
-            }
-            fn spawn(&self, _: Task) {}
-        }
-        let stack = Stack::spawn();
-        let idle = Idle(Tokio::default());
-        let client = Client::new(stack.route(), Http::default(), idle);
-        let sale = GroupCommit::new(Sale);
-        let lock = client.lock("a");
-        let error = sale.submit(&lock, order(0)).await.unwrap_err();
+        assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
+        assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
+        let error = driver.await.unwrap().unwrap_err();
         assert_eq!(
             (error.code(), error.is_outcome_unknown()),
             ("unavailable", false)
         );
-    });
+        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
+    }
+}
+
+/// The next driver does not wait for the ttl, which is longer than the others wait.
+async fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
+    for is_dropped in [true, false] {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Sale);
+        let (mortal, sound) = (Mortal::default(), Mortal::default());
+        let proxy = Proxy::before(&stack, [Withhold]).await;
+        let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+        eventually(|| stack.redis::<bool>("EXISTS a")).await;
+        let next = submit(&sale, &sound, stack.route(), 1);
+        tokio::task::yield_now().await;
+        mortal.end(is_dropped);
+        assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
+        let error = driver.await.unwrap().unwrap_err();
+        assert_eq!(
+            (error.code(), error.is_outcome_unknown()),
+            ("unavailable", false)
+        );
+        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+        assert_eq!(proxy.seen().len(), 1);
+    }
+}
+
+async fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone() {
+    for is_dropped in [true, false] {
+        let mut stack = Stack::spawn();
+        let _: () = stack.redis("SET stock 100");
+        let sale = GroupCommit::new(Sale);
+        let (mortal, sound) = (Mortal::default(), Mortal::default());
+        // The first turn has a single item.
+        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+        let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+        eventually(|| proxy.seen().len() == 2).await;
+        let next = submit(&sale, &sound, stack.route(), 1);
+        tokio::task::yield_now().await;
+        mortal.end(is_dropped);
+        assert!(driver.await.unwrap().unwrap_err().is_outcome_unknown());
+        // The next driver does not wait for the ttl of 10 s.
+        let began = std::time::Instant::now();
+        let answer = next.await.unwrap().unwrap();
+        assert!(began.elapsed() < ms(9_000));
+        assert_eq!(answer.left(), Some(99));
+        // The late commit changes nothing.
+        proxy.deliver().await;
+        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+        assert_eq!(stack.redis::<u64>("GET stock"), 99);
+    }
+}
+
+/// All timers of such a host end at once, and it may come to the driver last.
+async fn a_driver_is_not_gone_because_its_host_stood_still() {
+    #[derive(Clone, Default)]
+    struct DriverLast(Tokio);
+    impl Runtime for DriverLast {
+        fn now(&self) -> Instant {
+            self.0.now()
+        }
+        async fn sleep(&self, duration: Duration) {
+            self.0.sleep(duration).await;
+        }
+        fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+            self.0.random(bytes)
+        }
+        fn spawn(&self, mut task: Task) {
+            let mut others = 0;
+            tokio::task::spawn_local(poll_fn(move |cx| {
+                others = (others + 1) % 8;
+                if others != 0 {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Pin::new(&mut task).poll(cx)
+            }));
+        }
+    }
+    let mut stack = Stack::spawn();
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Sale);
+    let proxy = Proxy::before(&stack, [Pass, Delay]).await;
+    let submit = |number| {
+        let bridge = stack.route_by(&proxy.url);
+        let client = Client::new(bridge, Http::default(), DriverLast::default());
+        let lock = client.request_timeout(ms(800)).lock("a");
+        let sale = sale.clone();
+        tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+    };
+    let driver = submit(0);
+    eventually(|| proxy.seen().len() == 2).await;
+    let next = submit(1);
+    tokio::task::yield_now().await;
+    std::thread::sleep(ms(700));
+    tokio::time::sleep(ms(1)).await;
+    proxy.deliver().await;
+    assert_eq!(driver.await.unwrap().unwrap().left(), Some(99));
+    assert_eq!(next.await.unwrap().unwrap().left(), Some(98));
+}
+
+async fn a_host_that_runs_nothing_in_the_background_is_told_so() {
+    struct Idle(Tokio);
+    impl Runtime for Idle {
+        fn now(&self) -> Instant {
+            self.0.now()
+        }
+        async fn sleep(&self, duration: Duration) {
+            self.0.sleep(duration).await;
+        }
+        fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+            self.0.random(bytes)
+        }
+        fn spawn(&self, _: Task) {}
+    }
+    let stack = Stack::spawn();
+    let idle = Idle(Tokio::default());
+    let client = Client::new(stack.route(), Http::default(), idle);
+    let sale = GroupCommit::new(Sale);
+    let lock = client.lock("a");
+    let error = sale.submit(&lock, order(0)).await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("unavailable", false)
+    );
 }

@@ -12,7 +12,40 @@ use tokio::task::JoinHandle;
 use super::look::Old;
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
 use crate::support::faulty::{Proxy, json, serve};
-use crate::support::{Http, Spawn, Stack, TestLock, client, code, eventually, ms, over, run};
+use crate::support::{Http, Stack, TestLock, alone, client, code, eventually, ms, over};
+
+alone! {
+    an_item_that_comes_again_is_looked_at_and_needs_no_turn,
+    a_turn_expects_what_a_look_found,
+    a_turn_that_is_wrong_twice_takes_the_lock_and_later_ones_do_with_their_first_guess,
+    two_processes_that_write_by_turns_take_no_lock,
+    a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once,
+    a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind,
+    a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew,
+    a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held,
+    an_odd_item_does_not_have_each_later_one_looked_at_first,
+    each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock,
+    with_few_requests_a_turn_waits_in_the_queue_nevertheless,
+    a_bridge_that_leaves_replies_out_makes_the_outcome_unknown,
+    a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown,
+}
+
+over! {
+    [spawn] {
+        a_name_in_use_is_known_however_many_others_are_asked_for,
+        a_turn_does_not_wait_for_another_client_s_clock,
+        a_turn_waits_for_a_holder_and_sees_what_it_wrote,
+        an_item_whose_turn_waits_long_is_looked_at,
+        an_item_whose_turn_waits_behind_other_turns_is_not_looked_at,
+        a_turn_does_not_overtake_a_fair_waiter,
+        a_turn_does_not_run_beside_a_holder_of_another_kind,
+        a_copy_that_is_late_runs_nothing_though_the_lock_that_the_turn_took_has_expired,
+        a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten,
+        an_item_for_which_nothing_was_to_be_written_is_not_unknown,
+        what_is_stored_in_the_way_of_the_fence_is_told_and_nothing_ran,
+        what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be,
+    }
+}
 
 /// Sells what is in `stock`, and says what is left behind an order. Its turns do not use their
 /// fences.
@@ -99,43 +132,37 @@ over! {
     }
 }
 
-fn a_turn_that_nobody_competes_with_is_one_request(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let _: () = stack.redis("SET stock 3");
-        let sale = GroupCommit::new(Stock);
-        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(2)));
-        let first = seen.sent();
-        for (number, left) in [(1, Some(1)), (2, Some(0)), (3, None), (4, None)] {
-            assert_eq!(sale.submit(&lock, number).await, Ok(left));
-        }
-        assert_eq!((first, seen.sent()), (2, 6));
-        assert_eq!(log(&mut stack), [0, 1, 2]);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        assert_eq!(seen.items_of_turns(), [1; 5]);
-    });
+async fn a_turn_that_nobody_competes_with_is_one_request(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let _: () = stack.redis("SET stock 3");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(2)));
+    let first = seen.sent();
+    for (number, left) in [(1, Some(1)), (2, Some(0)), (3, None), (4, None)] {
+        assert_eq!(sale.submit(&lock, number).await, Ok(left));
+    }
+    assert_eq!((first, seen.sent()), (2, 6));
+    assert_eq!(log(&mut stack), [0, 1, 2]);
+    assert!(!stack.redis::<bool>("EXISTS a"));
+    assert_eq!(seen.items_of_turns(), [1; 5]);
 }
 
-fn a_turn_that_expects_something_else_decides_anew_by_what_is_there(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let _: () = stack.redis("SET stock 100");
-        let sale = GroupCommit::new(Stock);
-        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
-        let first = seen.sent();
-        let _: () = stack.redis("SET stock 8");
-        assert_eq!(sale.submit(&lock, 1).await, Ok(Some(7)));
-        assert_eq!(seen.sent() - first, 2);
-        // An order that is on record, though the process does not know it.
-        let _: () = stack.redis("HSET orders 5 41");
-        assert_eq!(sale.submit(&lock, 5).await, Ok(Some(41)));
-        assert_eq!(log(&mut stack), [0, 1]);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+async fn a_turn_that_expects_something_else_decides_anew_by_what_is_there(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+    let first = seen.sent();
+    let _: () = stack.redis("SET stock 8");
+    assert_eq!(sale.submit(&lock, 1).await, Ok(Some(7)));
+    assert_eq!(seen.sent() - first, 2);
+    // An order that is on record, though the process does not know it.
+    let _: () = stack.redis("HSET orders 5 41");
+    assert_eq!(sale.submit(&lock, 5).await, Ok(Some(41)));
+    assert_eq!(log(&mut stack), [0, 1]);
+    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
 /// As many requests, and as many turns, as an item costs that comes again.
@@ -152,141 +179,112 @@ async fn again(peek: fn(&Stock, &u64, &[Reply]) -> Option<Option<i64>>) -> (usiz
 }
 
 /// So it costs the items of the next turn nothing.
-#[test]
-fn an_item_that_comes_again_is_looked_at_and_needs_no_turn() {
-    run(async {
-        let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
-        assert_eq!(again(known).await, (1, 0));
-    });
+async fn an_item_that_comes_again_is_looked_at_and_needs_no_turn() {
+    let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
+    assert_eq!(again(known).await, (1, 0));
 }
 
-#[test]
-fn a_turn_expects_what_a_look_found() {
-    run(async {
-        assert_eq!(again(|_, _, _| None).await, (2, 1));
-    });
+async fn a_turn_expects_what_a_look_found() {
+    assert_eq!(again(|_, _, _| None).await, (2, 1));
 }
 
-#[test]
-fn a_name_in_use_is_known_however_many_others_are_asked_for() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let (client, seen) = stack.watched();
-        let (lock, sale) = (client.lock("a"), GroupCommit::new(Stock));
-        let _: () = stack.redis("SET stock 100");
-        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
-        for number in 1..100 {
-            let other = client.lock(&format!("other:{number}"));
-            assert_eq!(sale.submit(&other, 0).await, Ok(Some(99)));
-            let sent = seen.sent();
-            sale.submit(&lock, number).await.unwrap();
-            assert_eq!(seen.sent() - sent, 1, "{number}");
-        }
-    });
+async fn a_name_in_use_is_known_however_many_others_are_asked_for(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let (lock, sale) = (client.lock("a"), GroupCommit::new(Stock));
+    let _: () = stack.redis("SET stock 100");
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+    for number in 1..100 {
+        let other = client.lock(&format!("other:{number}"));
+        assert_eq!(sale.submit(&other, 0).await, Ok(Some(99)));
+        let sent = seen.sent();
+        sale.submit(&lock, number).await.unwrap();
+        assert_eq!(seen.sent() - sent, 1, "{number}");
+    }
 }
 
-#[test]
-fn a_turn_does_not_wait_for_another_client_s_clock() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let old = Client::new(stack.route(), Http::default(), Old::default()).lock("a");
-        let _: () = stack.redis("SET stock 100");
-        let sale = GroupCommit::new(Stock);
-        assert_eq!(sale.submit(&old, 0).await, Ok(Some(99)));
-        let both = tokio::join!(sale.submit(&old, 1), sale.submit(&old, 2));
-        assert_eq!(both, (Ok(Some(98)), Ok(Some(97))));
-        // By this clock, two will be there in an hour.
-        let young = stack.lock("a");
-        let alone = tokio::time::timeout(ms(20_000), sale.submit(&young, 3));
-        assert_eq!(alone.await.expect("within an hour"), Ok(Some(96)));
-    });
+async fn a_turn_does_not_wait_for_another_client_s_clock(mut stack: Stack) {
+    let old = Client::new(stack.route(), Http::default(), Old::default()).lock("a");
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&old, 0).await, Ok(Some(99)));
+    let both = tokio::join!(sale.submit(&old, 1), sale.submit(&old, 2));
+    assert_eq!(both, (Ok(Some(98)), Ok(Some(97))));
+    // By this clock, two will be there in an hour.
+    let young = stack.lock("a");
+    let alone = tokio::time::timeout(ms(20_000), sale.submit(&young, 3));
+    assert_eq!(alone.await.expect("within an hour"), Ok(Some(96)));
 }
 
-#[test]
-fn a_turn_that_is_wrong_twice_takes_the_lock_and_later_ones_do_with_their_first_guess() {
-    run(async {
-        let mut stack = Stack::upstash();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let _: () = stack.redis("SET stock 9");
-        let sale = GroupCommit::new(Stock);
-        let mut costs = Vec::new();
-        for number in 0..4 {
-            let before = seen.sent();
-            let left = 8 - number as i64;
-            assert_eq!(sale.submit(&lock, TIMED + number).await, Ok(Some(left)));
-            costs.push(seen.sent() - before);
-        }
-        assert_eq!(costs, [2, 3, 2, 2]);
-    });
+async fn a_turn_that_is_wrong_twice_takes_the_lock_and_later_ones_do_with_their_first_guess() {
+    let mut stack = Stack::upstash();
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let _: () = stack.redis("SET stock 9");
+    let sale = GroupCommit::new(Stock);
+    let mut costs = Vec::new();
+    for number in 0..4 {
+        let before = seen.sent();
+        let left = 8 - number as i64;
+        assert_eq!(sale.submit(&lock, TIMED + number).await, Ok(Some(left)));
+        costs.push(seen.sent() - before);
+    }
+    assert_eq!(costs, [2, 3, 2, 2]);
 }
 
 /// Each is back with what the other wrote before that one's next order.
-#[test]
-fn two_processes_that_write_by_turns_take_no_lock() {
-    run(async {
-        let mut stack = Stack::upstash();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let one = begun(&mut stack, &lock).await;
-        let other = GroupCommit::new(Stock);
-        assert_eq!(other.submit(&lock, 1).await, Ok(Some(98)));
-        let (sent, grants) = (seen.sent(), seen.requests_of_grants());
-        for number in (2..10).step_by(2) {
-            let left = 99 - number as i64;
-            assert_eq!(one.submit(&lock, number).await, Ok(Some(left)));
-            assert_eq!(other.submit(&lock, number + 1).await, Ok(Some(left - 1)));
-        }
-        assert_eq!(seen.sent() - sent, 2 * 8);
-        assert_eq!(seen.requests_of_grants(), grants);
-    });
+async fn two_processes_that_write_by_turns_take_no_lock() {
+    let mut stack = Stack::upstash();
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let one = begun(&mut stack, &lock).await;
+    let other = GroupCommit::new(Stock);
+    assert_eq!(other.submit(&lock, 1).await, Ok(Some(98)));
+    let (sent, grants) = (seen.sent(), seen.requests_of_grants());
+    for number in (2..10).step_by(2) {
+        let left = 99 - number as i64;
+        assert_eq!(one.submit(&lock, number).await, Ok(Some(left)));
+        assert_eq!(other.submit(&lock, number + 1).await, Ok(Some(left - 1)));
+    }
+    assert_eq!(seen.sent() - sent, 2 * 8);
+    assert_eq!(seen.requests_of_grants(), grants);
 }
 
-#[test]
-fn a_turn_waits_for_a_holder_and_sees_what_it_wrote() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let (client, seen) = stack.watched();
-        let (of_turns, other) = (client.lock("a"), stack.lock("a"));
-        let _: () = stack.redis("SET stock 100");
-        let sale = GroupCommit::new(Stock);
-        assert_eq!(sale.submit(&of_turns, 0).await, Ok(Some(99)));
-        let held = other.try_acquire().await.unwrap();
-        let sent = seen.sent();
-        let order = tokio::task::spawn_local({
-            let (sale, lock) = (sale.clone(), of_turns.clone());
-            async move { sale.submit(&lock, 1).await }
-        });
-        // Twice in vain, and then it stands in the queue.
-        eventually(|| seen.sent() > sent + 2 && stack.waiters_for("a") == 1).await;
-        assert_eq!(log(&mut stack), [0]);
-        let restocked = [Command::new("SET").key("stock").arg(500)];
-        held.commit(&restocked).await.unwrap();
-        assert_eq!(order.await.unwrap(), Ok(Some(499)));
+async fn a_turn_waits_for_a_holder_and_sees_what_it_wrote(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let (of_turns, other) = (client.lock("a"), stack.lock("a"));
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&of_turns, 0).await, Ok(Some(99)));
+    let held = other.try_acquire().await.unwrap();
+    let sent = seen.sent();
+    let order = tokio::task::spawn_local({
+        let (sale, lock) = (sale.clone(), of_turns.clone());
+        async move { sale.submit(&lock, 1).await }
     });
+    // Twice in vain, and then it stands in the queue.
+    eventually(|| seen.sent() > sent + 2 && stack.waiters_for("a") == 1).await;
+    assert_eq!(log(&mut stack), [0]);
+    let restocked = [Command::new("SET").key("stock").arg(500)];
+    held.commit(&restocked).await.unwrap();
+    assert_eq!(order.await.unwrap(), Ok(Some(499)));
 }
 
 /// Nothing is ever put back.
-#[test]
-fn an_item_whose_turn_waits_long_is_looked_at() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
-        let _: () = stack.redis("SET stock 1");
-        let sale = GroupCommit::new(Stock).peek(|_, _, found| {
-            let is_over = found[0].as_i64() == Some(0);
-            is_over.then_some(None)
-        });
-        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(0)));
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        assert_eq!(sale.submit(&lock, 1).await, Ok(None));
-        held.release().await.unwrap();
+async fn an_item_whose_turn_waits_long_is_looked_at(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let _: () = stack.redis("SET stock 1");
+    let sale = GroupCommit::new(Stock).peek(|_, _, found| {
+        let is_over = found[0].as_i64() == Some(0);
+        is_over.then_some(None)
     });
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(0)));
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    assert_eq!(sale.submit(&lock, 1).await, Ok(None));
+    held.release().await.unwrap();
 }
 
 /// Otherwise a crowd that needs many turns would have each of its items read twice.
-#[test]
-fn an_item_whose_turn_waits_behind_other_turns_is_not_looked_at() {
+async fn an_item_whose_turn_waits_behind_other_turns_is_not_looked_at(mut stack: Stack) {
     static LOOKS: AtomicUsize = AtomicUsize::new(0);
     struct Slow;
     impl Section for Slow {
@@ -308,102 +306,85 @@ fn an_item_whose_turn_waits_behind_other_turns_is_not_looked_at() {
             Stock.decide(number, replies, left, fence)
         }
     }
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
-        let _: () = stack.redis("SET stock 100");
-        let sale = GroupCommit::new(Slow).max_items(1).peek(|_, _, _| {
-            LOOKS.fetch_add(1, Relaxed);
-            None
-        });
-        // The first one teaches that looks answer little.
-        assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
-        LOOKS.store(0, Relaxed);
-        let orders = (1..=8).map(|number| {
-            let (sale, lock) = (sale.clone(), lock.clone());
-            tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
-        });
-        for (order, left) in orders.collect::<Vec<_>>().into_iter().zip((91..99).rev()) {
-            assert_eq!(order.await.unwrap(), Ok(Some(left)));
-        }
-        assert_eq!(LOOKS.load(Relaxed), 0);
+    LOOKS.store(0, Relaxed);
+    let lock = stack.lock("a");
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Slow).max_items(1).peek(|_, _, _| {
+        LOOKS.fetch_add(1, Relaxed);
+        None
     });
+    // The first one is looked at, and teaches that looks answer little.
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+    let orders = (1..=8).map(|number| {
+        let (sale, lock) = (sale.clone(), lock.clone());
+        tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
+    });
+    for (order, left) in orders.collect::<Vec<_>>().into_iter().zip((91..99).rev()) {
+        assert_eq!(order.await.unwrap(), Ok(Some(left)));
+    }
+    assert_eq!(LOOKS.load(Relaxed), 1);
 }
 
-#[test]
-fn a_turn_does_not_overtake_a_fair_waiter() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.lock("a").fair(true);
-        let sale = begun(&mut stack, &lock).await;
-        let held = lock.try_acquire().await.unwrap();
-        let fair = lock.clone();
-        let waits = tokio::task::spawn_local(async move { fair.acquire().await });
-        eventually(|| stack.waiters_for("a") == 1).await;
-        // As if the holder had died: the lock is free, and somebody waits for it.
-        let _: () = stack.redis("DEL a");
-        let order = placed(&sale, &lock, 1);
-        let first = waits.await.unwrap().unwrap();
-        assert_eq!(log(&mut stack), [0]);
-        first.release().await.unwrap();
-        assert_eq!(order.await.unwrap(), Ok(Some(98)));
-        assert_eq!(code(held.release().await), "lost");
-    });
+async fn a_turn_does_not_overtake_a_fair_waiter(mut stack: Stack) {
+    let lock = stack.lock("a").fair(true);
+    let sale = begun(&mut stack, &lock).await;
+    let held = lock.try_acquire().await.unwrap();
+    let fair = lock.clone();
+    let waits = tokio::task::spawn_local(async move { fair.acquire().await });
+    eventually(|| stack.waiters_for("a") == 1).await;
+    // As if the holder had died: the lock is free, and somebody waits for it.
+    let _: () = stack.redis("DEL a");
+    let order = placed(&sale, &lock, 1);
+    let first = waits.await.unwrap().unwrap();
+    assert_eq!(log(&mut stack), [0]);
+    first.release().await.unwrap();
+    assert_eq!(order.await.unwrap(), Ok(Some(98)));
+    assert_eq!(code(held.release().await), "lost");
 }
 
-#[test]
-fn a_turn_does_not_run_beside_a_holder_of_another_kind() {
-    run(async {
+async fn a_turn_does_not_run_beside_a_holder_of_another_kind(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let sale = begun(&mut stack, &lock).await;
+    let held = stack.client().reentrant("a", "me").try_acquire().await;
+    let held = held.unwrap();
+    assert_eq!(code(sale.submit(&lock, 1).await), "wrong_type");
+    assert_eq!(log(&mut stack), [0]);
+    held.release().await.unwrap();
+    assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
+}
+
+async fn a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once() {
+    for fault in [LoseReply, LoseRequest] {
         let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
+        let proxy = Proxy::before(&stack, [Pass, Pass, fault]).await;
+        let lock = proxy.client.lock("a");
         let sale = begun(&mut stack, &lock).await;
-        let held = stack.client().reentrant("a", "me").try_acquire().await;
-        let held = held.unwrap();
-        assert_eq!(code(sale.submit(&lock, 1).await), "wrong_type");
-        assert_eq!(log(&mut stack), [0]);
-        held.release().await.unwrap();
         assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
-    });
+        assert_eq!(proxy.seen().len(), 4);
+        assert_eq!(log(&mut stack), [0, 1]);
+    }
 }
 
-#[test]
-fn a_turn_whose_reply_or_request_is_lost_is_asked_for_again_and_runs_once() {
-    run(async {
-        for fault in [LoseReply, LoseRequest] {
-            let mut stack = Stack::spawn();
-            let proxy = Proxy::before(&stack, [Pass, Pass, fault]).await;
-            let lock = proxy.client.lock("a");
-            let sale = begun(&mut stack, &lock).await;
-            assert_eq!(sale.submit(&lock, 1).await, Ok(Some(98)));
-            assert_eq!(proxy.seen().len(), 4);
-            assert_eq!(log(&mut stack), [0, 1]);
+async fn a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind() {
+    for expects_right in [true, false] {
+        let mut stack = Stack::spawn();
+        let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+        let lock = proxy.client.clone().max_attempts(1).lock("a");
+        let sale = begun(&mut stack, &lock).await;
+        if !expects_right {
+            let _: () = stack.redis("SET stock 5");
         }
-    });
-}
-
-#[test]
-fn a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind() {
-    run(async {
-        for expects_right in [true, false] {
-            let mut stack = Stack::spawn();
-            let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
-            let lock = proxy.client.clone().max_attempts(1).lock("a");
-            let sale = begun(&mut stack, &lock).await;
-            if !expects_right {
-                let _: () = stack.redis("SET stock 5");
-            }
-            let error = sale.submit(&lock, 1).await.unwrap_err();
-            assert!(error.is_outcome_unknown(), "{error}");
-            eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-            let ran = log(&mut stack) == [0, 1];
-            assert_eq!(ran, expects_right);
-            // What this process expected is not expected any more.
-            assert_eq!(
-                sale.submit(&lock, 2).await,
-                Ok(Some(if ran { 97 } else { 4 }))
-            );
-        }
-    });
+        let error = sale.submit(&lock, 1).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+        let ran = log(&mut stack) == [0, 1];
+        assert_eq!(ran, expects_right);
+        // What this process expected is not expected any more.
+        assert_eq!(
+            sale.submit(&lock, 2).await,
+            Ok(Some(if ran { 97 } else { 4 }))
+        );
+    }
 }
 
 /// Its first request is late. What is there when that arrives is what it expected.
@@ -423,104 +404,91 @@ async fn late(before: impl AsyncFn(&mut Stack)) -> (Stack, Vec<u64>) {
     (stack, sold)
 }
 
-#[test]
-fn a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew() {
-    run(async {
-        let sold_out = async |stack: &mut Stack| stack.redis::<()>("SET stock 0");
-        let (mut stack, sold) = late(sold_out).await;
-        assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+async fn a_copy_that_is_late_runs_nothing_once_the_turn_was_decided_anew() {
+    let sold_out = async |stack: &mut Stack| stack.redis::<()>("SET stock 0");
+    let (mut stack, sold) = late(sold_out).await;
+    assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
+    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
-#[test]
-fn a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held() {
-    run(async {
-        let held_and_sold_out = async |stack: &mut Stack| {
-            let held = stack.lock("a").try_acquire().await.unwrap();
-            eventually(|| stack.waiters_for("a") == 1).await;
-            let all = [Command::new("SET").key("stock").arg(0)];
-            held.commit(&all).await.unwrap();
-        };
-        let (mut stack, sold) = late(held_and_sold_out).await;
-        assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
+async fn a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held() {
+    let held_and_sold_out = async |stack: &mut Stack| {
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        eventually(|| stack.waiters_for("a") == 1).await;
+        let all = [Command::new("SET").key("stock").arg(0)];
+        held.commit(&all).await.unwrap();
+    };
+    let (mut stack, sold) = late(held_and_sold_out).await;
+    assert_eq!((log(&mut stack), sold), (vec![0], vec![0]));
+    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
 /// Redis's clock was set back, so the request may run for longer than the lock lasts. Nobody gives
 /// that back.
-#[test]
-fn a_copy_that_is_late_runs_nothing_though_the_lock_that_the_turn_took_has_expired() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lost = [LoseRequest; 6];
-        // The first guess is wrong, and so is the second, whose first copy is late.
-        let sent = [Pass, Pass, Pass, Delay, Pass].into_iter().chain(lost);
-        let proxy = Proxy::before(&stack, sent).await;
-        let time: Vec<u64> = stack.redis("TIME");
-        let ahead = (time[0] + 10) * 1_000_000 + time[1];
-        let _: () = stack.redis(&format!("SET {{a}}:fence {ahead}"));
-        let client = proxy
-            .client
-            .clone()
-            .request_timeout(ms(300))
-            .max_attempts(2);
-        let lock = client.lock("a").ttl(ms(1_000));
-        let sale = begun(&mut stack, &lock).await;
-        let _: () = stack.redis("SET stock 50");
-        let order = placed(&sale, &lock, 1);
-        eventually(|| proxy.seen().len() == 4).await;
-        let _: () = stack.redis("SET stock 0");
-        assert_eq!(order.await.unwrap(), Ok(None));
-        eventually(|| proxy.seen().len() >= 7 && !stack.redis::<bool>("EXISTS a")).await;
-        let _: () = stack.redis("SET stock 50");
-        proxy.deliver().await;
-        assert_eq!(log(&mut stack), [0]);
-    });
+async fn a_copy_that_is_late_runs_nothing_though_the_lock_that_the_turn_took_has_expired(
+    mut stack: Stack,
+) {
+    let lost = [LoseRequest; 6];
+    // The first guess is wrong, and so is the second, whose first copy is late.
+    let sent = [Pass, Pass, Pass, Delay, Pass].into_iter().chain(lost);
+    let proxy = Proxy::before(&stack, sent).await;
+    let time: Vec<u64> = stack.redis("TIME");
+    let ahead = (time[0] + 10) * 1_000_000 + time[1];
+    let _: () = stack.redis(&format!("SET {{a}}:fence {ahead}"));
+    let client = proxy
+        .client
+        .clone()
+        .request_timeout(ms(300))
+        .max_attempts(2);
+    let lock = client.lock("a").ttl(ms(1_000));
+    let sale = begun(&mut stack, &lock).await;
+    let _: () = stack.redis("SET stock 50");
+    let order = placed(&sale, &lock, 1);
+    eventually(|| proxy.seen().len() == 4).await;
+    let _: () = stack.redis("SET stock 0");
+    assert_eq!(order.await.unwrap(), Ok(None));
+    eventually(|| proxy.seen().len() >= 7 && !stack.redis::<bool>("EXISTS a")).await;
+    let _: () = stack.redis("SET stock 50");
+    proxy.deliver().await;
+    assert_eq!(log(&mut stack), [0]);
 }
 
 /// As many requests as each of five orders costs behind an item that reads something else.
-#[test]
-fn an_odd_item_does_not_have_each_later_one_looked_at_first() {
-    run(async {
-        let mut stack = Stack::upstash();
-        let (client, seen) = stack.watched();
-        let lock = client.lock("a");
-        let sale = begun(&mut stack, &lock).await;
-        let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
-        let sale = sale.peek(known);
-        for odd in [ODD, 1] {
-            sale.submit(&lock, odd).await.unwrap();
-        }
-        sale.submit(&lock, 2).await.unwrap();
-        let sent = seen.sent();
-        for number in 3..8 {
-            sale.submit(&lock, number).await.unwrap();
-        }
-        assert_eq!(seen.sent() - sent, 5);
-    });
+async fn an_odd_item_does_not_have_each_later_one_looked_at_first() {
+    let mut stack = Stack::upstash();
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let sale = begun(&mut stack, &lock).await;
+    let known = |_: &_, _: &_, found: &[Reply]| found[1].as_i64().map(Some);
+    let sale = sale.peek(known);
+    for odd in [ODD, 1] {
+        sale.submit(&lock, odd).await.unwrap();
+    }
+    sale.submit(&lock, 2).await.unwrap();
+    let sent = seen.sent();
+    for number in 3..8 {
+        sale.submit(&lock, number).await.unwrap();
+    }
+    assert_eq!(seen.sent() - sent, 5);
 }
 
 /// The marks of a turn live for longer than its requests may be late.
-#[test]
-fn a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let proxy = Proxy::before(&stack, [Pass, Pass, Delay]).await;
-        let sale = begun(&mut stack, &proxy.client.lock("a")).await;
-        let client = proxy.client.clone().request_timeout(ms(200));
-        let lock = client.max_attempts(1).lock("a").ttl(ms(1_000));
-        let _: () = stack.redis("SET clock 1 PX 1100");
-        let error = sale.submit(&lock, 1).await.unwrap_err();
-        assert!(error.is_outcome_unknown(), "{error}");
-        eventually(|| !stack.redis::<bool>("EXISTS clock")).await;
-        for mark in stack.redis::<Vec<String>>("KEYS {a}:*:*") {
-            let _: () = stack.redis(&format!("DEL {mark}"));
-        }
-        proxy.deliver().await;
-        assert_eq!(log(&mut stack), [0]);
-    });
+async fn a_copy_that_is_later_than_the_ttl_runs_nothing_whatever_redis_has_forgotten(
+    mut stack: Stack,
+) {
+    let proxy = Proxy::before(&stack, [Pass, Pass, Delay]).await;
+    let sale = begun(&mut stack, &proxy.client.lock("a")).await;
+    let client = proxy.client.clone().request_timeout(ms(200));
+    let lock = client.max_attempts(1).lock("a").ttl(ms(1_000));
+    let _: () = stack.redis("SET clock 1 PX 1100");
+    let error = sale.submit(&lock, 1).await.unwrap_err();
+    assert!(error.is_outcome_unknown(), "{error}");
+    eventually(|| !stack.redis::<bool>("EXISTS clock")).await;
+    for mark in stack.redis::<Vec<String>>("KEYS {a}:*:*") {
+        let _: () = stack.redis(&format!("DEL {mark}"));
+    }
+    proxy.deliver().await;
+    assert_eq!(log(&mut stack), [0]);
 }
 
 /// Its driver and the item behind it wait for so long, while another holds the lock.
@@ -544,97 +512,80 @@ async fn behind_a_holder(waits: [u64; 2]) -> [Result<Option<i64>, Error>; 2] {
     }
 }
 
-#[test]
-fn each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock() {
-    run(async {
-        for (waits, held) in [([300, 20_000], 0), ([20_000, 300], 1)] {
-            let told = behind_a_holder(waits).await;
-            assert_eq!(code(told[held].clone()), "held");
-            assert_eq!(told[1 - held], Ok(Some(98)));
-        }
-    });
+async fn each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock() {
+    for (waits, held) in [([300, 20_000], 0), ([20_000, 300], 1)] {
+        let told = behind_a_holder(waits).await;
+        assert_eq!(code(told[held].clone()), "held");
+        assert_eq!(told[1 - held], Ok(Some(98)));
+    }
 }
 
-#[test]
-fn with_few_requests_a_turn_waits_in_the_queue_nevertheless() {
-    run(async {
-        for requests in 4..8 {
-            let mut stack = Stack::spawn();
-            let lock = stack.lock("a").max_requests(requests);
-            let sale = begun(&mut stack, &lock).await;
-            let held = stack.lock("a").try_acquire().await.unwrap();
-            let order = placed(&sale, &lock, 1);
-            eventually(|| stack.waiters_for("a") == 1).await;
-            held.release().await.unwrap();
-            assert_eq!(order.await.unwrap(), Ok(Some(98)));
-        }
-    });
-}
-
-#[test]
-fn an_item_for_which_nothing_was_to_be_written_is_not_unknown() {
-    run(async {
+async fn with_few_requests_a_turn_waits_in_the_queue_nevertheless() {
+    for requests in 4..8 {
         let mut stack = Stack::spawn();
-        let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
-        let lock = proxy.client.clone().max_attempts(1).lock("a");
+        let lock = stack.lock("a").max_requests(requests);
         let sale = begun(&mut stack, &lock).await;
-        let _: () = stack.redis("SET stock 0");
-        // It takes the lock, and that is not known.
-        let error = sale.submit(&lock, 1).await.unwrap_err();
-        assert!(error.is_outcome_unknown(), "{error}");
-        let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
-        let lock = proxy.client.clone().max_attempts(1).lock("a");
-        let sale = GroupCommit::new(Stock);
-        assert_eq!(sale.submit(&lock, 2).await, Ok(None));
-        eventually(|| proxy.seen().len() == 2).await;
-        let error = sale.submit(&lock, 3).await.unwrap_err();
-        assert!(!error.is_outcome_unknown(), "{error}");
-    });
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let order = placed(&sale, &lock, 1);
+        eventually(|| stack.waiters_for("a") == 1).await;
+        held.release().await.unwrap();
+        assert_eq!(order.await.unwrap(), Ok(Some(98)));
+    }
 }
 
-#[test]
-fn what_is_stored_in_the_way_of_the_fence_is_told_and_nothing_ran() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.lock("a");
-        let sale = begun(&mut stack, &lock).await;
-        let _: () = stack.redis("DEL {a}:fence");
-        let _: () = stack.redis("RPUSH {a}:fence x");
-        let error = sale.submit(&lock, 1).await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("wrong_type", false)
-        );
-        assert_eq!(log(&mut stack), [0]);
-    });
+async fn an_item_for_which_nothing_was_to_be_written_is_not_unknown(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+    let lock = proxy.client.clone().max_attempts(1).lock("a");
+    let sale = begun(&mut stack, &lock).await;
+    let _: () = stack.redis("SET stock 0");
+    // It takes the lock, and that is not known.
+    let error = sale.submit(&lock, 1).await.unwrap_err();
+    assert!(error.is_outcome_unknown(), "{error}");
+    let proxy = Proxy::before(&stack, [Pass, Pass, LoseReply]).await;
+    let lock = proxy.client.clone().max_attempts(1).lock("a");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&lock, 2).await, Ok(None));
+    eventually(|| proxy.seen().len() == 2).await;
+    let error = sale.submit(&lock, 3).await.unwrap_err();
+    assert!(!error.is_outcome_unknown(), "{error}");
+}
+
+async fn what_is_stored_in_the_way_of_the_fence_is_told_and_nothing_ran(mut stack: Stack) {
+    let lock = stack.lock("a");
+    let sale = begun(&mut stack, &lock).await;
+    let _: () = stack.redis("DEL {a}:fence");
+    let _: () = stack.redis("RPUSH {a}:fence x");
+    let error = sale.submit(&lock, 1).await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("wrong_type", false)
+    );
+    assert_eq!(log(&mut stack), [0]);
 }
 
 /// Both a turn with the lock and one without it.
-#[test]
-fn a_bridge_that_leaves_replies_out_makes_the_outcome_unknown() {
-    run(async {
-        for short in [2, 3] {
-            let sent = Rc::new(Cell::new(0));
-            let url = serve(move |asked| {
-                sent.set(sent.get() + 1);
-                let (nonce, found) = (asked.nonce(), r"$2\r\n99\r\n$-1\r\n");
-                let said = match sent.get() {
-                    1 => format!(r#"[1,"{nonce}","1700000000000000","{found}"]"#),
-                    2 if short == 2 => format!(r#"[1,"{nonce}",""]"#),
-                    2 => format!(r#"[1,"{nonce}","+OK\r\n:1\r\n:1\r\n{found}"]"#),
-                    _ => format!(r#"[2,"{nonce}","1700000000000001",""]"#),
-                };
-                async move { Some(json(200, &format!(r#"{{"result":{said}}}"#))) }
-            });
-            let lock = client(&url.await, "token").max_attempts(1).lock("a");
-            let sale = GroupCommit::new(Stock);
-            for number in 2..short {
-                sale.submit(&lock, number).await.unwrap();
-            }
-            let error = sale.submit(&lock, short).await.unwrap_err();
-            assert!(error.is_outcome_unknown(), "{error}");
+async fn a_bridge_that_leaves_replies_out_makes_the_outcome_unknown() {
+    for short in [2, 3] {
+        let sent = Rc::new(Cell::new(0));
+        let url = serve(move |asked| {
+            sent.set(sent.get() + 1);
+            let (nonce, found) = (asked.nonce(), r"$2\r\n99\r\n$-1\r\n");
+            let said = match sent.get() {
+                1 => format!(r#"[1,"{nonce}","1700000000000000","{found}"]"#),
+                2 if short == 2 => format!(r#"[1,"{nonce}",""]"#),
+                2 => format!(r#"[1,"{nonce}","+OK\r\n:1\r\n:1\r\n{found}"]"#),
+                _ => format!(r#"[2,"{nonce}","1700000000000001",""]"#),
+            };
+            async move { Some(json(200, &format!(r#"{{"result":{said}}}"#))) }
+        });
+        let lock = client(&url.await, "token").max_attempts(1).lock("a");
+        let sale = GroupCommit::new(Stock);
+        for number in 2..short {
+            sale.submit(&lock, number).await.unwrap();
         }
-    });
+        let error = sale.submit(&lock, short).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error}");
+    }
 }
 
 /// What an order comes to whose first request gets lost, and whose guess was wrong at this time.
@@ -661,17 +612,14 @@ async fn repeated(at_us: u64, wrong: usize) -> Result<Option<i64>, Error> {
 }
 
 /// By then Redis may have forgotten that the first copy ran: its clock may have been set.
-#[test]
-fn a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown() {
-    run(async {
-        const BEGUN: u64 = 1_700_000_000_000_000;
-        assert_eq!(repeated(BEGUN + 5_000_000, 1).await, Ok(Some(98)));
-        let error = repeated(BEGUN + 30_000_000, 1).await.unwrap_err();
-        assert!(error.is_outcome_unknown(), "{error}");
-        // A guess that takes the lock is not told that it was wrong.
-        let error = repeated(BEGUN + 5_000_000, 2).await.unwrap_err();
-        assert_eq!(error.code(), "unexpected_reply");
-    });
+async fn a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown() {
+    const BEGUN: u64 = 1_700_000_000_000_000;
+    assert_eq!(repeated(BEGUN + 5_000_000, 1).await, Ok(Some(98)));
+    let error = repeated(BEGUN + 30_000_000, 1).await.unwrap_err();
+    assert!(error.is_outcome_unknown(), "{error}");
+    // A guess that takes the lock is not told that it was wrong.
+    let error = repeated(BEGUN + 5_000_000, 2).await.unwrap_err();
+    assert_eq!(error.code(), "unexpected_reply");
 }
 
 /// Reads much, and writes much.
@@ -697,19 +645,15 @@ impl Section for Wide {
     }
 }
 
-#[test]
-fn what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be() {
-    run(async {
-        let stack = Stack::spawn();
-        let proxy = Proxy::before(&stack, []).await;
-        let lock = proxy.client.lock("a");
-        let group = GroupCommit::new(Wide).max_bytes(10_000);
-        for _ in 0..3 {
-            group.submit(&lock, ()).await.unwrap();
-        }
-        for words in proxy.seen() {
-            let bytes: usize = words[2..].iter().map(|word| word.len() + 3).sum();
-            assert!(bytes < 10_000, "{bytes}");
-        }
-    });
+async fn what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be(stack: Stack) {
+    let proxy = Proxy::before(&stack, []).await;
+    let lock = proxy.client.lock("a");
+    let group = GroupCommit::new(Wide).max_bytes(10_000);
+    for _ in 0..3 {
+        group.submit(&lock, ()).await.unwrap();
+    }
+    for words in proxy.seen() {
+        let bytes: usize = words[2..].iter().map(|word| word.len() + 3).sum();
+        assert!(bytes < 10_000, "{bytes}");
+    }
 }

@@ -6,7 +6,14 @@ use std::rc::Rc;
 
 use edgelock::{Command, Decision, GroupCommit, Reply, Section};
 
-use crate::support::{Stack, eventually, ms, run};
+use crate::support::{Stack, eventually, ms, over, run};
+
+over! {
+    [spawn] {
+        an_item_that_fails_in_each_turn_leaves_the_others_half_of_what_they_have_alone,
+        names_with_full_queues_leave_others_half_of_what_they_have_alone,
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
@@ -117,29 +124,27 @@ async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> u64 {
     stack.redis.scripts_run() - before
 }
 
-#[test]
-fn an_item_that_fails_in_each_turn_leaves_the_others_half_of_what_they_have_alone() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET text x");
-        let _: () = stack.redis(&format!("SET large {}", "x".repeat(2_000_000)));
-        let alone = cost(&mut stack, None, 0).await;
-        for bad in [
-            Item::FailsToRead,
-            Item::FailsToWrite,
-            Item::ReadsTooMuch,
-            Item::WritesTooMuch,
-            Item::LargeToRead,
-            Item::LargeToWrite,
-        ] {
-            for others in [1, 4] {
-                let beside = cost(&mut stack, Some(bad), others).await;
-                println!("scripts for 400 items: alone {alone}, beside {others} {bad:?} {beside}");
-                // The bad ones may have every other turn to themselves.
-                assert!(beside <= 2 * alone + 4, "{beside}, not {alone}");
-            }
+async fn an_item_that_fails_in_each_turn_leaves_the_others_half_of_what_they_have_alone(
+    mut stack: Stack,
+) {
+    let _: () = stack.redis("SET text x");
+    let _: () = stack.redis(&format!("SET large {}", "x".repeat(2_000_000)));
+    let alone = cost(&mut stack, None, 0).await;
+    for bad in [
+        Item::FailsToRead,
+        Item::FailsToWrite,
+        Item::ReadsTooMuch,
+        Item::WritesTooMuch,
+        Item::LargeToRead,
+        Item::LargeToWrite,
+    ] {
+        for others in [1, 4] {
+            let beside = cost(&mut stack, Some(bad), others).await;
+            println!("scripts for 400 items: alone {alone}, beside {others} {bad:?} {beside}");
+            // The bad ones may have every other turn to themselves.
+            assert!(beside <= 2 * alone + 4, "{beside}, not {alone}");
         }
-    });
+    }
 }
 
 /// How many of 40 items of the name `idle`, of ten callers, are answered.
@@ -162,45 +167,41 @@ async fn answered(stack: &Stack, group: &GroupCommit<Mixed>) -> usize {
     answered
 }
 
-#[test]
-fn names_with_full_queues_leave_others_half_of_what_they_have_alone() {
-    run(async {
-        let stack = Stack::spawn();
-        for looks in [false, true] {
-            let group = GroupCommit::new(Mixed).max_waiting(20);
-            let group = if looks {
-                group.peek(|_, _, _| None)
-            } else {
-                group
-            };
-            let alone = answered(&stack, &group).await;
-            // Each of twelve names has more items than may wait, and its lock is held meanwhile.
-            let mut held = Vec::new();
-            let mut full = Vec::new();
-            for name in 0..12 {
-                let lock = stack.lock(&format!("full:{name}"));
-                held.push(lock.try_acquire().await.expect("a lease"));
-                let lock = lock.wait_timeout(ms(60_000));
-                full.extend((0..40).map(|_| {
-                    let (lock, group) = (lock.clone(), group.clone());
-                    tokio::task::spawn_local(async move { group.submit(&lock, Item::Good).await })
-                }));
-            }
-            eventually(|| full.iter().filter(|one| one.is_finished()).count() >= 480 - 220).await;
-            let beside = answered(&stack, &group).await;
-            let waiting = full.iter().filter(|one| !one.is_finished()).count();
-            println!("looks {looks}: alone {alone}, beside {waiting} of other names {beside}");
-            assert!(2 * beside >= alone, "{beside}, not {alone}");
-            // The bound of all names together, and one item of each.
-            assert!(waiting <= 200 + 12, "{waiting}");
-            for lease in held {
-                lease.release().await.expect("held");
-            }
-            for one in full {
-                let _ = one.await.expect("no panic");
-            }
+async fn names_with_full_queues_leave_others_half_of_what_they_have_alone(stack: Stack) {
+    for looks in [false, true] {
+        let group = GroupCommit::new(Mixed).max_waiting(20);
+        let group = if looks {
+            group.peek(|_, _, _| None)
+        } else {
+            group
+        };
+        let alone = answered(&stack, &group).await;
+        // Each of twelve names has more items than may wait, and its lock is held meanwhile.
+        let mut held = Vec::new();
+        let mut full = Vec::new();
+        for name in 0..12 {
+            let lock = stack.lock(&format!("full:{name}"));
+            held.push(lock.try_acquire().await.expect("a lease"));
+            let lock = lock.wait_timeout(ms(60_000));
+            full.extend((0..40).map(|_| {
+                let (lock, group) = (lock.clone(), group.clone());
+                tokio::task::spawn_local(async move { group.submit(&lock, Item::Good).await })
+            }));
         }
-    });
+        eventually(|| full.iter().filter(|one| one.is_finished()).count() >= 480 - 220).await;
+        let beside = answered(&stack, &group).await;
+        let waiting = full.iter().filter(|one| !one.is_finished()).count();
+        println!("looks {looks}: alone {alone}, beside {waiting} of other names {beside}");
+        assert!(2 * beside >= alone, "{beside}, not {alone}");
+        // The bound of all names together, and one item of each.
+        assert!(waiting <= 200 + 12, "{waiting}");
+        for lease in held {
+            lease.release().await.expect("held");
+        }
+        for one in full {
+            let _ = one.await.expect("no panic");
+        }
+    }
 }
 
 #[test]

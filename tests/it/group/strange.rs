@@ -8,7 +8,28 @@ use std::time::Duration;
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 
 use super::sale::{self, Answer, Order, Sale, order};
-use crate::support::{Stack, eventually, ms, run};
+use crate::support::{Stack, alone, eventually, ms, over, run};
+
+alone! {
+    an_item_that_writes_no_command_is_answered,
+    a_turn_has_one_item_at_least_however_small_it_must_be,
+}
+
+over! {
+    [spawn] {
+        a_command_that_no_script_could_run_fails_its_own_item_alone,
+        a_semaphore_is_refused,
+        several_names_at_once_are_refused,
+        a_writer_shares_turns_and_a_reader_is_refused,
+        a_lock_whose_holders_share_it_is_refused_by_its_name,
+        an_item_whose_decision_panics_fails_alone,
+        a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request,
+        a_caller_that_does_not_drive_when_called_holds_nobody_up,
+        a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting,
+        numbers_may_be_as_large_as_they_come,
+        where_none_may_wait_a_caller_that_finds_nobody_has_its_turn,
+    }
+}
 
 /// A section that does what each item says.
 struct Told;
@@ -62,206 +83,168 @@ async fn told(stack: &Stack, told: GroupCommit<Told>, items: &[Item]) -> Vec<Res
     outcomes
 }
 
-#[test]
-fn an_item_that_writes_no_command_is_answered() {
-    run(async {
-        for items in [
-            &[Item::Nothing][..],
-            &[Item::Note, Item::Nothing, Item::Nothing],
-            &[Item::Nothing, Item::Nothing, Item::Note, Item::Nothing],
-        ] {
-            let stack = Stack::spawn();
-            let outcomes = told(&stack, GroupCommit::new(Told), items).await;
-            let answers: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
-            assert_eq!(answers, items);
-        }
-    });
+async fn an_item_that_writes_no_command_is_answered() {
+    for items in [
+        &[Item::Nothing][..],
+        &[Item::Note, Item::Nothing, Item::Nothing],
+        &[Item::Nothing, Item::Nothing, Item::Note, Item::Nothing],
+    ] {
+        let stack = Stack::spawn();
+        let outcomes = told(&stack, GroupCommit::new(Told), items).await;
+        let answers: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+        assert_eq!(answers, items);
+    }
 }
 
-#[test]
-fn a_command_that_no_script_could_run_fails_its_own_item_alone() {
-    run(async {
+async fn a_command_that_no_script_could_run_fails_its_own_item_alone(mut stack: Stack) {
+    let items = [Item::Note, Item::Note, Item::TooMuch, Item::Note];
+    let outcomes = told(&stack, GroupCommit::new(Told), &items).await;
+    let error = outcomes[2].as_ref().unwrap_err();
+    assert_eq!(error.code(), "invalid_argument");
+    for at in [0, 1, 3] {
+        assert_eq!(outcomes[at], Ok(Item::Note));
+    }
+    assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
+}
+
+async fn a_semaphore_is_refused(mut stack: Stack) {
+    let semaphore = stack.client().semaphore("a", 1);
+    let refused = GroupCommit::new(Sale).submit(&semaphore, order(0)).await;
+    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+}
+
+async fn several_names_at_once_are_refused(mut stack: Stack) {
+    let all = stack.client().lock_all(["a", "b"]);
+    let refused = GroupCommit::new(Sale).submit(&all, order(0)).await;
+    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+}
+
+async fn a_writer_shares_turns_and_a_reader_is_refused(mut stack: Stack) {
+    let read_write = stack.client().read_write("a");
+    let refused = GroupCommit::new(Sale)
+        .submit(&read_write.read(), order(0))
+        .await;
+    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    let _: () = stack.redis("SET stock 1");
+    let group = GroupCommit::new(Sale);
+    let write = read_write.write();
+    let (one, other) = tokio::join!(
+        group.submit(&write, order(0)),
+        group.submit(&write, order(1))
+    );
+    assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+    assert!(!stack.redis::<bool>("EXISTS a"));
+}
+
+async fn a_turn_has_one_item_at_least_however_small_it_must_be() {
+    for told_ in [
+        GroupCommit::new(Told).max_bytes(0),
+        GroupCommit::new(Told).max_items(1),
+    ] {
         let mut stack = Stack::spawn();
-        let items = [Item::Note, Item::Note, Item::TooMuch, Item::Note];
-        let outcomes = told(&stack, GroupCommit::new(Told), &items).await;
-        let error = outcomes[2].as_ref().unwrap_err();
-        assert_eq!(error.code(), "invalid_argument");
-        for at in [0, 1, 3] {
-            assert_eq!(outcomes[at], Ok(Item::Note));
-        }
+        let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
+        assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
         assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
-    });
+    }
+    let stack = Stack::spawn();
+    let none = GroupCommit::new(Told).max_items(0);
+    let error = none.submit(&stack.lock("a"), Item::Note).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a turn has 1 item or more, not 0"),
+        "{error}"
+    );
+    assert_eq!(error.lock(), Some("a"));
 }
 
-#[test]
-fn a_semaphore_is_refused() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let semaphore = stack.client().semaphore("a", 1);
-        let refused = GroupCommit::new(Sale).submit(&semaphore, order(0)).await;
-        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
-    });
+async fn a_lock_whose_holders_share_it_is_refused_by_its_name(stack: Stack) {
+    let permits = stack.client().semaphore("a", 2);
+    let error = GroupCommit::new(Told)
+        .submit(&permits, Item::Note)
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), "invalid_argument");
+    assert_eq!(error.lock(), Some("a"));
 }
 
-#[test]
-fn several_names_at_once_are_refused() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let all = stack.client().lock_all(["a", "b"]);
-        let refused = GroupCommit::new(Sale).submit(&all, order(0)).await;
-        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
-    });
+async fn an_item_whose_decision_panics_fails_alone(mut stack: Stack) {
+    let items = [
+        Item::Note,
+        Item::Note,
+        Item::Note,
+        Item::Panic,
+        Item::Note,
+        Item::Note,
+    ];
+    let group = GroupCommit::new(Told);
+    let outcomes = told(&stack, group.clone(), &items).await;
+    let error = outcomes[3].as_ref().unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_outcome_unknown()),
+        ("unavailable", false)
+    );
+    let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!(stack.redis::<usize>("LLEN notes"), done);
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+    assert!(format!("{group:?}").contains("names: 0"));
+    for at in [0, 1, 2, 4, 5] {
+        assert_eq!(outcomes[at], Ok(Item::Note), "{at}");
+    }
 }
 
-#[test]
-fn a_writer_shares_turns_and_a_reader_is_refused() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let read_write = stack.client().read_write("a");
-        let refused = GroupCommit::new(Sale)
-            .submit(&read_write.read(), order(0))
-            .await;
-        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
-        let _: () = stack.redis("SET stock 1");
-        let group = GroupCommit::new(Sale);
-        let write = read_write.write();
-        let (one, other) = tokio::join!(
-            group.submit(&write, order(0)),
-            group.submit(&write, order(1))
-        );
-        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    });
-}
-
-#[test]
-fn a_turn_has_one_item_at_least_however_small_it_must_be() {
-    run(async {
-        for told_ in [
-            GroupCommit::new(Told).max_bytes(0),
-            GroupCommit::new(Told).max_items(1),
-        ] {
-            let mut stack = Stack::spawn();
-            let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
-            assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
-            assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
-        }
-        let stack = Stack::spawn();
-        let none = GroupCommit::new(Told).max_items(0);
-        let error = none.submit(&stack.lock("a"), Item::Note).await.unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("a turn has 1 item or more, not 0"),
-            "{error}"
-        );
-        assert_eq!(error.lock(), Some("a"));
-    });
-}
-
-#[test]
-fn a_lock_whose_holders_share_it_is_refused_by_its_name() {
-    run(async {
-        let stack = Stack::spawn();
-        let permits = stack.client().semaphore("a", 2);
-        let error = GroupCommit::new(Told)
-            .submit(&permits, Item::Note)
-            .await
-            .unwrap_err();
-        assert_eq!(error.code(), "invalid_argument");
-        assert_eq!(error.lock(), Some("a"));
-    });
-}
-
-#[test]
-fn an_item_whose_decision_panics_fails_alone() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let items = [
-            Item::Note,
-            Item::Note,
-            Item::Note,
-            Item::Panic,
-            Item::Note,
-            Item::Note,
-        ];
-        let group = GroupCommit::new(Told);
-        let outcomes = told(&stack, group.clone(), &items).await;
-        let error = outcomes[3].as_ref().unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("unavailable", false)
-        );
-        let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-        assert_eq!(stack.redis::<usize>("LLEN notes"), done);
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-        assert!(format!("{group:?}").contains("names: 0"));
-        for at in [0, 1, 2, 4, 5] {
-            assert_eq!(outcomes[at], Ok(Item::Note), "{at}");
-        }
-    });
-}
-
-#[test]
-fn a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 9");
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        let sale = GroupCommit::new(Sale);
-        let of = |limit| stack.client().request_timeout(limit).lock("a");
-        let (slow, hasty) = (of(ms(60_000)), of(ms(100)));
-        let first = sale.submit(&slow, order(0));
-        let second = sale.submit(&hasty, order(1));
-        let release = async {
-            tokio::time::sleep(ms(1_000)).await;
-            held.release().await.unwrap();
-        };
-        let (first, second, ()) = tokio::join!(first, second, release);
-        assert_eq!(first.unwrap().left(), Some(8));
-        assert_eq!(second.unwrap().left(), Some(7));
-    });
+async fn a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let sale = GroupCommit::new(Sale);
+    let of = |limit| stack.client().request_timeout(limit).lock("a");
+    let (slow, hasty) = (of(ms(60_000)), of(ms(100)));
+    let first = sale.submit(&slow, order(0));
+    let second = sale.submit(&hasty, order(1));
+    let release = async {
+        tokio::time::sleep(ms(1_000)).await;
+        held.release().await.unwrap();
+    };
+    let (first, second, ()) = tokio::join!(first, second, release);
+    assert_eq!(first.unwrap().left(), Some(8));
+    assert_eq!(second.unwrap().left(), Some(7));
 }
 
 /// As with a request whose customer hung up: its future exists, but its host polls it no more.
-#[test]
-fn a_caller_that_does_not_drive_when_called_holds_nobody_up() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 10");
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        let sale = GroupCommit::new(Sale).max_items(1);
-        // Callers look for themselves after half of this time.
-        let client = stack.client().request_timeout(ms(600_000));
-        let lock = client.lock("a").wait_timeout(ms(600_000));
-        let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
-        let others = async {
-            let mut deaf: Vec<_> = (1..9)
-                .map(|number| Box::pin(sale.submit(&lock, order(number))))
-                .collect();
-            poll_fn(|cx| {
-                let waits = deaf
-                    .iter_mut()
-                    .all(|one| one.as_mut().poll(cx).is_pending());
-                assert!(waits);
-                Poll::Ready(())
-            })
-            .await;
-            let last = async { last.await.unwrap().left() };
-            let release = async { held.release().await.unwrap() };
-            let (left, ()) = tokio::join!(last, release);
-            drop(deaf);
-            left
-        };
-        let both = async { tokio::join!(first, others) };
-        let both = tokio::time::timeout(ms(60_000), both).await;
-        let (first, left) = both.expect("they do not wait for a deaf caller");
-        assert_eq!(first.unwrap().left(), Some(9));
-        assert_eq!(left, Some(0));
-    });
+async fn a_caller_that_does_not_drive_when_called_holds_nobody_up(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 10");
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let sale = GroupCommit::new(Sale).max_items(1);
+    // Callers look for themselves after half of this time.
+    let client = stack.client().request_timeout(ms(600_000));
+    let lock = client.lock("a").wait_timeout(ms(600_000));
+    let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
+    let others = async {
+        let mut deaf: Vec<_> = (1..9)
+            .map(|number| Box::pin(sale.submit(&lock, order(number))))
+            .collect();
+        poll_fn(|cx| {
+            let waits = deaf
+                .iter_mut()
+                .all(|one| one.as_mut().poll(cx).is_pending());
+            assert!(waits);
+            Poll::Ready(())
+        })
+        .await;
+        let last = async { last.await.unwrap().left() };
+        let release = async { held.release().await.unwrap() };
+        let (left, ()) = tokio::join!(last, release);
+        drop(deaf);
+        left
+    };
+    let both = async { tokio::join!(first, others) };
+    let both = tokio::time::timeout(ms(60_000), both).await;
+    let (first, left) = both.expect("they do not wait for a deaf caller");
+    assert_eq!(first.unwrap().left(), Some(9));
+    assert_eq!(left, Some(0));
 }
 
 /// If a waker were left, a request to a Worker would be woken for ever.
@@ -288,25 +271,21 @@ fn a_caller_that_hangs_up_in_its_turn_leaves_no_waker_behind() {
     });
 }
 
-#[test]
-fn a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 9");
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        let sale = GroupCommit::new(Sale);
-        let of = |wait| stack.lock("a").wait_timeout(wait);
-        let (first, hasty, patient) = (of(ms(200)), of(ms(400)), of(ms(5_000)));
-        let others = async {
-            let (first, hasty) =
-                tokio::join!(sale.submit(&first, order(0)), sale.submit(&hasty, order(1)));
-            assert_eq!(first.unwrap_err().code(), "held");
-            assert_eq!(hasty.unwrap_err().code(), "held");
-            held.release().await.unwrap();
-        };
-        let ((), patient) = tokio::join!(others, sale.submit(&patient, order(2)));
-        assert_eq!(patient.unwrap().left(), Some(8));
-    });
+async fn a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let sale = GroupCommit::new(Sale);
+    let of = |wait| stack.lock("a").wait_timeout(wait);
+    let (first, hasty, patient) = (of(ms(200)), of(ms(400)), of(ms(5_000)));
+    let others = async {
+        let (first, hasty) =
+            tokio::join!(sale.submit(&first, order(0)), sale.submit(&hasty, order(1)));
+        assert_eq!(first.unwrap_err().code(), "held");
+        assert_eq!(hasty.unwrap_err().code(), "held");
+        held.release().await.unwrap();
+    };
+    let ((), patient) = tokio::join!(others, sale.submit(&patient, order(2)));
+    assert_eq!(patient.unwrap().left(), Some(8));
 }
 
 #[test]
@@ -333,37 +312,29 @@ fn what_a_look_has_answered_is_not_decided_any_more() {
     });
 }
 
-#[test]
-fn numbers_may_be_as_large_as_they_come() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 9");
-        let client = stack.client().request_timeout(Duration::MAX);
-        let lock = client.lock("a").wait_timeout(Duration::MAX);
-        let sale = GroupCommit::new(Sale)
-            .max_items(usize::MAX)
-            .max_bytes(usize::MAX)
-            .max_waiting(usize::MAX);
-        let answers = sale::answers(&sale, &lock, (0..4).map(order)).await;
-        assert_eq!(answers[3].left(), Some(5));
-    });
+async fn numbers_may_be_as_large_as_they_come(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    let client = stack.client().request_timeout(Duration::MAX);
+    let lock = client.lock("a").wait_timeout(Duration::MAX);
+    let sale = GroupCommit::new(Sale)
+        .max_items(usize::MAX)
+        .max_bytes(usize::MAX)
+        .max_waiting(usize::MAX);
+    let answers = sale::answers(&sale, &lock, (0..4).map(order)).await;
+    assert_eq!(answers[3].left(), Some(5));
 }
 
-#[test]
-fn where_none_may_wait_a_caller_that_finds_nobody_has_its_turn() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 9");
-        for (sale, numbers, left) in [
-            (GroupCommit::new(Sale), 0..4, 8),
-            (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7),
-        ] {
-            let sale = sale.max_waiting(0);
-            let outcomes = sale::outcomes(&sale, &stack.lock("a"), numbers.map(order)).await;
-            assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(left));
-            for outcome in &outcomes[1..] {
-                assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");
-            }
+async fn where_none_may_wait_a_caller_that_finds_nobody_has_its_turn(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    for (sale, numbers, left) in [
+        (GroupCommit::new(Sale), 0..4, 8),
+        (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7),
+    ] {
+        let sale = sale.max_waiting(0);
+        let outcomes = sale::outcomes(&sale, &stack.lock("a"), numbers.map(order)).await;
+        assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(left));
+        for outcome in &outcomes[1..] {
+            assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");
         }
-    });
+    }
 }

@@ -4,109 +4,106 @@ use edgelock::{Command, Decision, GroupCommit, Reply, Section};
 use testkit::stack;
 
 use super::sale::{Answer, Sale, order};
-use crate::support::{Stack, eventually, ms, run};
+use crate::support::{Stack, alone, eventually, ms, over};
 
-#[test]
-fn an_item_waits_no_longer_than_its_own_lock_says_whoever_drives() {
-    run(async {
-        let stack = Stack::spawn();
-        let held = stack.lock("a").try_acquire().await.unwrap();
-        let sale = GroupCommit::new(Sale);
-        let place = |number, wait| {
-            let (sale, lock) = (sale.clone(), stack.lock("a").wait_timeout(wait));
-            tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-        };
-        let first = place(0, ms(200));
-        tokio::task::yield_now().await;
-        // The next turn has both of these from its beginning.
-        let (driver, hasty) = (place(1, ms(60_000)), place(2, ms(600)));
-        for outcome in [first, hasty] {
-            assert_eq!(outcome.await.unwrap().unwrap_err().code(), "held");
-        }
-        assert!(!driver.is_finished());
-        driver.abort();
-        held.release().await.unwrap();
-    });
+alone! {
+    a_caller_that_leaves_before_the_turn_has_the_lock_has_not_ordered,
+    an_answer_that_the_bridge_does_not_let_through_is_no_reason_to_come_again,
 }
 
-#[test]
-fn a_caller_that_leaves_before_the_turn_has_the_lock_has_not_ordered() {
-    run(async {
-        for leaves in [[0, 1], [1, 2], [0, 2]] {
-            let mut stack = Stack::spawn();
-            let _: () = stack.redis("SET stock 9");
-            let held = stack.lock("a").try_acquire().await.unwrap();
-            let (client, seen) = stack.watched();
-            let sale = GroupCommit::new(Sale);
-            let mut placed: Vec<_> = (0..3)
-                .map(|number| {
-                    let (sale, lock) = (sale.clone(), client.lock("a"));
-                    tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-                })
-                .collect();
-            eventually(|| seen.sent() >= 2).await;
-            for number in leaves {
-                placed[number].abort();
-            }
-            let stays = (0..3).find(|number| !leaves.contains(number)).unwrap();
-            held.release().await.unwrap();
-            let answer = placed.swap_remove(stays).await.unwrap();
-            assert_eq!(answer.unwrap().left(), Some(8));
-            let orders: Vec<usize> = stack.redis("HKEYS orders");
-            assert_eq!(orders, [stays]);
-        }
-    });
+over! {
+    [spawn] {
+        an_item_waits_no_longer_than_its_own_lock_says_whoever_drives,
+        a_turn_that_all_have_left_writes_nothing_and_frees_the_lock,
+        callers_that_ask_for_other_replicas_share_no_turn,
+        a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile,
+        items_whose_replies_are_too_large_together_have_smaller_turns,
+        if_a_command_of_the_whole_turn_fails_its_items_are_unknown,
+    }
 }
 
-#[test]
-fn a_turn_that_all_have_left_writes_nothing_and_frees_the_lock() {
-    run(async {
+async fn an_item_waits_no_longer_than_its_own_lock_says_whoever_drives(stack: Stack) {
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let sale = GroupCommit::new(Sale);
+    let place = |number, wait| {
+        let (sale, lock) = (sale.clone(), stack.lock("a").wait_timeout(wait));
+        tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+    };
+    let first = place(0, ms(200));
+    tokio::task::yield_now().await;
+    // The next turn has both of these from its beginning.
+    let (driver, hasty) = (place(1, ms(60_000)), place(2, ms(600)));
+    for outcome in [first, hasty] {
+        assert_eq!(outcome.await.unwrap().unwrap_err().code(), "held");
+    }
+    assert!(!driver.is_finished());
+    driver.abort();
+    held.release().await.unwrap();
+}
+
+async fn a_caller_that_leaves_before_the_turn_has_the_lock_has_not_ordered() {
+    for leaves in [[0, 1], [1, 2], [0, 2]] {
         let mut stack = Stack::spawn();
         let _: () = stack.redis("SET stock 9");
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
-        let (sale, lock) = (GroupCommit::new(Sale), client.lock("a"));
-        let place = tokio::task::spawn_local({
-            let sale = sale.clone();
-            async move { sale.submit(&lock, order(0)).await }
-        });
-        eventually(|| seen.sent() >= 2).await;
-        place.abort();
-        held.release().await.unwrap();
-        let next = sale.submit(&stack.lock("a"), order(1)).await.unwrap();
-        assert_eq!(next.left(), Some(8));
-        assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
-        eventually(|| !stack.redis::<bool>("EXISTS a")).await;
-    });
-}
-
-#[test]
-fn callers_that_ask_for_other_replicas_share_no_turn() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET stock 9");
         let sale = GroupCommit::new(Sale);
-        let plain = stack.lock("a");
-        let careful = plain.clone().wait_for_replicas(1, ms(50));
-        let (plain, careful) = tokio::join!(
-            sale.submit(&plain, order(0)),
-            sale.submit(&careful, order(1))
-        );
-        assert!(matches!(plain, Ok(Answer::Sold { .. })), "{plain:?}");
-        // There are none.
-        assert_eq!(careful.unwrap_err().code(), "not_replicated");
-    });
+        let mut placed: Vec<_> = (0..3)
+            .map(|number| {
+                let (sale, lock) = (sale.clone(), client.lock("a"));
+                tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+            })
+            .collect();
+        eventually(|| seen.sent() >= 2).await;
+        for number in leaves {
+            placed[number].abort();
+        }
+        let stays = (0..3).find(|number| !leaves.contains(number)).unwrap();
+        held.release().await.unwrap();
+        let answer = placed.swap_remove(stays).await.unwrap();
+        assert_eq!(answer.unwrap().left(), Some(8));
+        let orders: Vec<usize> = stack.redis("HKEYS orders");
+        assert_eq!(orders, [stays]);
+    }
 }
 
-#[test]
-fn a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let lock = stack.client().reentrant("a", "owner");
-        let refused = GroupCommit::new(Sale).submit(&lock, order(0)).await;
-        assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+async fn a_turn_that_all_have_left_writes_nothing_and_frees_the_lock(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let (client, seen) = stack.watched();
+    let (sale, lock) = (GroupCommit::new(Sale), client.lock("a"));
+    let place = tokio::task::spawn_local({
+        let sale = sale.clone();
+        async move { sale.submit(&lock, order(0)).await }
     });
+    eventually(|| seen.sent() >= 2).await;
+    place.abort();
+    held.release().await.unwrap();
+    let next = sale.submit(&stack.lock("a"), order(1)).await.unwrap();
+    assert_eq!(next.left(), Some(8));
+    assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
+    eventually(|| !stack.redis::<bool>("EXISTS a")).await;
+}
+
+async fn callers_that_ask_for_other_replicas_share_no_turn(mut stack: Stack) {
+    let _: () = stack.redis("SET stock 9");
+    let sale = GroupCommit::new(Sale);
+    let plain = stack.lock("a");
+    let careful = plain.clone().wait_for_replicas(1, ms(50));
+    let (plain, careful) = tokio::join!(
+        sale.submit(&plain, order(0)),
+        sale.submit(&careful, order(1))
+    );
+    assert!(matches!(plain, Ok(Answer::Sold { .. })), "{plain:?}");
+    // There are none.
+    assert_eq!(careful.unwrap_err().code(), "not_replicated");
+}
+
+async fn a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile(mut stack: Stack) {
+    let lock = stack.client().reentrant("a", "owner");
+    let refused = GroupCommit::new(Sale).submit(&lock, order(0)).await;
+    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
+    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
 }
 
 /// Reads a large value for each item, and writes what it is told at the end of a turn.
@@ -135,68 +132,57 @@ impl Section for Large {
     }
 }
 
-#[test]
-fn items_whose_replies_are_too_large_together_have_smaller_turns() {
-    run(async {
-        let mut stack = Stack::spawn();
-        for number in 0..40 {
-            let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(40_000)));
-        }
-        let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
-        let items = (0..40).map(|number| {
-            let (group, lock) = (group.clone(), lock.clone());
-            tokio::task::spawn_local(async move { group.submit(&lock, number).await })
-        });
-        for item in items.collect::<Vec<_>>() {
-            assert_eq!(item.await.unwrap(), Ok(40_000));
-        }
-        let order: Vec<u64> = stack.redis("LRANGE lengths 0 -1");
-        assert_eq!(order, (0..40).collect::<Vec<_>>());
-        // One that is too large alone is told so, and those beside it are decided.
-        let _: () = stack.redis(&format!("SET large:40 {}", "x".repeat(2_000_000)));
-        let (error, beside) = tokio::join!(group.submit(&lock, 40), group.submit(&lock, 7));
-        let error = error.unwrap_err();
-        assert_eq!(error.code(), "command_failed");
-        assert!(error.to_string().contains("reply over 1 MiB"), "{error}");
-        assert_eq!(beside, Ok(40_000));
+async fn items_whose_replies_are_too_large_together_have_smaller_turns(mut stack: Stack) {
+    for number in 0..40 {
+        let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(40_000)));
+    }
+    let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
+    let items = (0..40).map(|number| {
+        let (group, lock) = (group.clone(), lock.clone());
+        tokio::task::spawn_local(async move { group.submit(&lock, number).await })
     });
+    for item in items.collect::<Vec<_>>() {
+        assert_eq!(item.await.unwrap(), Ok(40_000));
+    }
+    let order: Vec<u64> = stack.redis("LRANGE lengths 0 -1");
+    assert_eq!(order, (0..40).collect::<Vec<_>>());
+    // One that is too large alone is told so, and those beside it are decided.
+    let _: () = stack.redis(&format!("SET large:40 {}", "x".repeat(2_000_000)));
+    let (error, beside) = tokio::join!(group.submit(&lock, 40), group.submit(&lock, 7));
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "command_failed");
+    assert!(error.to_string().contains("reply over 1 MiB"), "{error}");
+    assert_eq!(beside, Ok(40_000));
 }
 
-#[test]
-fn an_answer_that_the_bridge_does_not_let_through_is_no_reason_to_come_again() {
-    run(async {
-        let bridge = stack::Bridge::options().option("--max-reply=10000").start();
-        let mut stack = Stack::of(bridge.expect("a bridge"));
-        for number in 0..2 {
-            let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(20_000)));
-        }
-        let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
-        let (first, second) = tokio::join!(group.submit(&lock, 0), group.submit(&lock, 1));
-        for error in [first, second].map(Result::unwrap_err) {
-            assert_eq!(error.code(), "refused", "{error}");
-            assert!(
-                !error.is_outcome_unknown() && !error.is_retryable(),
-                "{error}"
-            );
-            assert!(
-                error.to_string().contains("than the bridge lets through"),
-                "{error}"
-            );
-        }
-        assert_eq!(stack.redis::<u64>("LLEN lengths"), 0);
-    });
+async fn an_answer_that_the_bridge_does_not_let_through_is_no_reason_to_come_again() {
+    let bridge = stack::Bridge::options().option("--max-reply=10000").start();
+    let mut stack = Stack::of(bridge.expect("a bridge"));
+    for number in 0..2 {
+        let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(20_000)));
+    }
+    let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
+    let (first, second) = tokio::join!(group.submit(&lock, 0), group.submit(&lock, 1));
+    for error in [first, second].map(Result::unwrap_err) {
+        assert_eq!(error.code(), "refused", "{error}");
+        assert!(
+            !error.is_outcome_unknown() && !error.is_retryable(),
+            "{error}"
+        );
+        assert!(
+            error.to_string().contains("than the bridge lets through"),
+            "{error}"
+        );
+    }
+    assert_eq!(stack.redis::<u64>("LLEN lengths"), 0);
 }
 
-#[test]
-fn if_a_command_of_the_whole_turn_fails_its_items_are_unknown() {
-    run(async {
-        let mut stack = Stack::spawn();
-        let _: () = stack.redis("SET text x");
-        let group = GroupCommit::new(Large { end: Some("text") });
-        let error = group.submit(&stack.lock("a"), 7).await.unwrap_err();
-        assert!(error.is_outcome_unknown(), "{error}");
-        assert!(error.to_string().contains("WRONGTYPE"), "{error}");
-        // Its own command was executed.
-        assert_eq!(stack.redis::<Vec<u64>>("LRANGE lengths 0 -1"), [7]);
-    });
+async fn if_a_command_of_the_whole_turn_fails_its_items_are_unknown(mut stack: Stack) {
+    let _: () = stack.redis("SET text x");
+    let group = GroupCommit::new(Large { end: Some("text") });
+    let error = group.submit(&stack.lock("a"), 7).await.unwrap_err();
+    assert!(error.is_outcome_unknown(), "{error}");
+    assert!(error.to_string().contains("WRONGTYPE"), "{error}");
+    // Its own command was executed.
+    assert_eq!(stack.redis::<Vec<u64>>("LRANGE lengths 0 -1"), [7]);
 }

@@ -6,7 +6,13 @@ use edgelock::Error;
 use redis::{FromRedisValue, RedisResult};
 
 use crate::support::kinds::Kind;
-use crate::support::{Stack, TestClient, TestLock, code, ms, run};
+use crate::support::{Stack, TestClient, TestLock, alone, code, ms};
+
+alone! {
+    its_read_write_lock_is_told_apart_by_every_kind,
+    its_semaphore_is_told_apart_or_held_without_an_end,
+    both_refuse_what_ours_has_and_leave_it,
+}
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:31";
 
@@ -75,86 +81,77 @@ fn both() -> [Stack; 2] {
     [Stack::spawn(), Stack::on_redis_6_2()]
 }
 
-#[test]
-fn its_read_write_lock_is_told_apart_by_every_kind() {
-    run(async {
-        for mut stack in both() {
-            for (script, entry) in [(READ_LOCK, ":rwlock_timeout:1"), (WRITE_LOCK, "")] {
-                assert_eq!(stack.theirs::<Option<u64>>(script, OWNER), Ok(None));
-                let entry = format!("{{a}}:{OWNER}{entry}");
-                let before = stack.untouched(&entry);
-                for (kind, ours) in kinds(&stack.client()) {
-                    assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind:?}");
-                    let waiting = ours.clone().wait_timeout(ms(60_000));
-                    assert_eq!(code(waiting.acquire().await), "wrong_type", "{kind:?}");
-                    assert_eq!(code(ours.inspect().await), "wrong_type", "{kind:?}");
-                }
-                let once = stack.client().once("a");
-                let kept = once.run_text(async |_| Ok::<_, Error>(String::new())).await;
-                assert_eq!(code(kept), "wrong_type");
-                assert_eq!(stack.untouched(&entry), before);
-                assert!(stack.redis::<u64>("PTTL a") > 20_000);
-                let _: () = stack.redis("DEL a");
-            }
-        }
-    });
-}
-
-#[test]
-fn its_semaphore_is_told_apart_or_held_without_an_end() {
-    run(async {
-        for mut stack in both() {
-            assert_eq!(stack.theirs(SET_PERMITS, "2"), Ok(1));
-            assert_eq!(stack.theirs(ACQUIRE_PERMIT, "one"), Ok(1));
-            let before = stack.untouched("{a}:timeout");
+async fn its_read_write_lock_is_told_apart_by_every_kind() {
+    for mut stack in both() {
+        for (script, entry) in [(READ_LOCK, ":rwlock_timeout:1"), (WRITE_LOCK, "")] {
+            assert_eq!(stack.theirs::<Option<u64>>(script, OWNER), Ok(None));
+            let entry = format!("{{a}}:{OWNER}{entry}");
+            let before = stack.untouched(&entry);
             for (kind, ours) in kinds(&stack.client()) {
-                // A string is how other libraries lock that name, so ours tells that it is held.
-                let others = [Kind::Semaphore, Kind::Limits, Kind::Reentrant];
-                let is_other = others.contains(&kind);
-                match ours.try_acquire().await.unwrap_err() {
-                    Error::WrongType { .. } => assert!(is_other, "{kind:?}"),
-                    Error::Held { remaining, .. } => {
-                        assert!(!is_other && remaining.is_none(), "{kind:?}")
-                    }
-                    error => panic!("{kind:?}: {error}"),
-                }
+                assert_eq!(code(ours.try_acquire().await), "wrong_type", "{kind:?}");
+                let waiting = ours.clone().wait_timeout(ms(60_000));
+                assert_eq!(code(waiting.acquire().await), "wrong_type", "{kind:?}");
+                assert_eq!(code(ours.inspect().await), "wrong_type", "{kind:?}");
             }
-            assert_eq!(stack.untouched("{a}:timeout"), before);
-            assert_eq!(stack.redis::<i64>("PTTL a"), -1);
-            assert_eq!(stack.theirs(ACQUIRE_PERMIT, "two"), Ok(1));
-            assert_eq!(stack.theirs(ACQUIRE_PERMIT, "three"), Ok(0));
-            assert_eq!(stack.theirs(RELEASE_PERMIT, "one"), Ok(1));
+            let once = stack.client().once("a");
+            let kept = once.run_text(async |_| Ok::<_, Error>(String::new())).await;
+            assert_eq!(code(kept), "wrong_type");
+            assert_eq!(stack.untouched(&entry), before);
+            assert!(stack.redis::<u64>("PTTL a") > 20_000);
+            let _: () = stack.redis("DEL a");
         }
-    });
+    }
 }
 
-#[test]
-fn both_refuse_what_ours_has_and_leave_it() {
-    run(async {
-        for mut stack in both() {
-            // Redisson's read/write lock takes the hash of an `RLock` for free, be it Redisson's or
-            // ours.
-            for (kind, ours) in kinds(&stack.client())
-                .into_iter()
-                .filter(|(kind, _)| *kind != Kind::Reentrant)
-            {
-                let lease = ours.try_acquire().await.unwrap();
-                let before: Option<Vec<u8>> = stack.redis("DUMP a");
-                for script in [READ_LOCK, WRITE_LOCK, ACQUIRE_PERMIT] {
-                    assert!(
-                        stack.theirs::<Option<u64>>(script, OWNER).is_err(),
-                        "{kind:?}"
-                    );
+async fn its_semaphore_is_told_apart_or_held_without_an_end() {
+    for mut stack in both() {
+        assert_eq!(stack.theirs(SET_PERMITS, "2"), Ok(1));
+        assert_eq!(stack.theirs(ACQUIRE_PERMIT, "one"), Ok(1));
+        let before = stack.untouched("{a}:timeout");
+        for (kind, ours) in kinds(&stack.client()) {
+            // A string is how other libraries lock that name, so ours tells that it is held.
+            let others = [Kind::Semaphore, Kind::Limits, Kind::Reentrant];
+            let is_other = others.contains(&kind);
+            match ours.try_acquire().await.unwrap_err() {
+                Error::WrongType { .. } => assert!(is_other, "{kind:?}"),
+                Error::Held { remaining, .. } => {
+                    assert!(!is_other && remaining.is_none(), "{kind:?}")
                 }
-                assert_ne!(
-                    stack.theirs::<u64>(SET_PERMITS, "2").ok(),
-                    Some(1),
+                error => panic!("{kind:?}: {error}"),
+            }
+        }
+        assert_eq!(stack.untouched("{a}:timeout"), before);
+        assert_eq!(stack.redis::<i64>("PTTL a"), -1);
+        assert_eq!(stack.theirs(ACQUIRE_PERMIT, "two"), Ok(1));
+        assert_eq!(stack.theirs(ACQUIRE_PERMIT, "three"), Ok(0));
+        assert_eq!(stack.theirs(RELEASE_PERMIT, "one"), Ok(1));
+    }
+}
+
+async fn both_refuse_what_ours_has_and_leave_it() {
+    for mut stack in both() {
+        // Redisson's read/write lock takes the hash of an `RLock` for free, be it Redisson's or
+        // ours.
+        for (kind, ours) in kinds(&stack.client())
+            .into_iter()
+            .filter(|(kind, _)| *kind != Kind::Reentrant)
+        {
+            let lease = ours.try_acquire().await.unwrap();
+            let before: Option<Vec<u8>> = stack.redis("DUMP a");
+            for script in [READ_LOCK, WRITE_LOCK, ACQUIRE_PERMIT] {
+                assert!(
+                    stack.theirs::<Option<u64>>(script, OWNER).is_err(),
                     "{kind:?}"
                 );
-                assert_eq!(stack.redis::<Option<Vec<u8>>>("DUMP a"), before);
-                lease.renew().await.unwrap();
-                lease.release().await.unwrap();
             }
+            assert_ne!(
+                stack.theirs::<u64>(SET_PERMITS, "2").ok(),
+                Some(1),
+                "{kind:?}"
+            );
+            assert_eq!(stack.redis::<Option<Vec<u8>>>("DUMP a"), before);
+            lease.renew().await.unwrap();
+            lease.release().await.unwrap();
         }
-    });
+    }
 }

@@ -14,7 +14,7 @@ use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
 
 pub(crate) use edgelock::native::{Http, Tokio};
-pub(crate) use stack::{Spawn, Stack, over};
+pub(crate) use stack::{Spawn, Stack, alone, over, over_by_itself};
 
 pub(crate) type TestClient = Client<Http, Tokio>;
 pub(crate) type TestLock = Lock<Http, Tokio>;

@@ -13,9 +13,26 @@ use super::{TestClient, TestLock, client_of};
 pub(crate) type Spawn = fn() -> Stack;
 
 /// Makes a test of each promise over each bridge, or on an older Redis. The tests are called
-/// `webdis::a_promise` and so on.
+/// `webdis::a_promise` and so on. A promise is given a stack, or what makes one.
 macro_rules! over {
     ([$($bridge:ident),+] $promises:tt) => { $( over!($bridge $promises); )+ };
+    ($bridge:ident { $($promise:ident,)+ }) => {
+        mod $bridge {
+            use crate::support::{Spawn, Stack, run};
+            $(
+                #[test]
+                fn $promise() {
+                    run(async { super::$promise((Stack::$bridge as Spawn).into()).await });
+                }
+            )+
+        }
+    };
+}
+pub(crate) use over;
+
+/// The same of promises that begin a runtime themselves.
+macro_rules! over_by_itself {
+    ([$($bridge:ident),+] $promises:tt) => { $( crate::support::over_by_itself!($bridge $promises); )+ };
     ($bridge:ident { $($promise:ident,)+ }) => {
         mod $bridge {
             use crate::support::Stack;
@@ -23,7 +40,23 @@ macro_rules! over {
         }
     };
 }
-pub(crate) use over;
+pub(crate) use over_by_itself;
+
+/// Makes a test of each promise that needs no stack, or one of its own.
+macro_rules! alone {
+    ($($promise:ident,)+) => {
+        mod alone {
+            $( #[test] fn $promise() { crate::support::run(super::$promise()); } )+
+        }
+    };
+}
+pub(crate) use alone;
+
+impl From<Spawn> for Stack {
+    fn from(spawn: Spawn) -> Self {
+        spawn()
+    }
+}
 
 /// A bridge and its Redis, for a single test.
 pub(crate) struct Stack {

@@ -91,7 +91,7 @@ stories! {
         => told if told.iter().all(is_unknown),
     when_work_is_stopped_behind_a_write_of_unknown_outcome_its_own_is_unknown:
         [true, false].map(goes_on_behind_a_write)
-        => [(one, 9_999..=10_001), (other, 9_999..=10_001)] if is_unknown(&one) && is_unknown(&other),
+        => [(one, 9_999..=10_001), (two, 9_999..=10_001)] if is_unknown(&one) && is_unknown(&two),
     // A time-out past the deadline, and no longer than Redis may keep the lock.
     a_run_ends_though_its_commit_hangs:
         runs(Bent::Patient, LONG, async |case, lease| {

@@ -206,7 +206,8 @@ stories! {
         lost(Redis::default(), 0) => (lost, _) if lost < LIVENESS / 2,
     beside_waiters_that_die_now_and_then_the_others_keep_half_of_their_turns:
         [1, 3, 6, 10].map(|apart| keep_half(Redis::default(), apart)) => [true, true, true, true],
-    /// A sabotage: the lock is kept for one that was overtaken for 2 s, whether it has asked or not.
+    /// A sabotage: the lock is kept for one that was overtaken for 2 s, whether it has asked or
+    /// not.
     a_lock_that_is_kept_for_the_dead_is_noticed:
         keep_half(
             Redis::with("asked - since < OVERTAKEN_MS and", "now - since < OVERTAKEN_MS and"), 10,

@@ -31,7 +31,7 @@ async fn appended(case: &Case) -> usize {
     log_of("a", &case.redis.db()).len()
 }
 
-/// A request that is executed, but the bridge answers that it wants to be asked again so much later.
+/// A request that is executed, but the bridge answers that it wants to be asked again later.
 fn spoiled(seconds: &str) -> Fate {
     Fate::Executed(bridge::overloaded(503, seconds))
 }
