@@ -12,13 +12,14 @@ pub(super) const PERMITS: &str = part!("semaphore/keys.lua");
 pub(super) const STORAGE: &str = part!("semaphore/storage.lua");
 pub(super) const EXTEND: &str = part!("semaphore/extend.lua");
 pub(super) const IN_THE_WAY: &str = part!("semaphore/in_the_way.lua");
+pub(super) const BESIDES: &str = part!("semaphore/besides.lua");
 const ACQUIRE: &str = part!("semaphore/acquire.lua");
 const INSPECT: &str = part!("semaphore/inspect.lua");
 
 #[rustfmt::skip]
 pub(super) static ROW: Row = Row {
     scripts: Scripts {
-        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, EXTEND, IN_THE_WAY, HAD, ACQUIRE]),
+        acquire: Script::of(&[KEYS, LOOK, RECORD, VERSION, LIFE, CLOCK, RESP, FENCE, PROLONG, QUEUE, JOIN, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, EXTEND, IN_THE_WAY, BESIDES, HAD, ACQUIRE]),
         renew: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, EXTEND, RENEW]),
         release: Script::of(&[KEYS, LOOK, RECORD, VERSION, CLOCK, RESP, RECEIPT, LOST, FENCE, PROLONG, PERMITS, HOLDERS, STORAGE, CLEAN, ACQUIRED, ANOTHER, RELEASE, IF_WAITED_FOR, QUEUE, HEARING, HAND_ON, PASS_ON, REPLY]),
         abandon: Script::of(&[KEYS, LOOK, RECORD, CLOCK, FENCE, PROLONG, PERMITS, HOLDERS, STORAGE, CLEAN, ABANDON, IF_WAITED_FOR, QUEUE, LEAVE_QUEUE, HEARING, HAND_ON, PASS_ON, REPLY]),

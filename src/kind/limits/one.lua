@@ -13,7 +13,8 @@
 --   of the name that it was refused for, as '<limit>/<permits>' behind an `a`, and is told to ask
 --   when there is room for it (hand_on.lua). If it finds another name full by then, it moves to
 --   that queue, and gives on what it leaves. It goes ahead of those that came later than it first
---   came, so among waiters that hear of it the oldest one is told first, wherever it stands.
+--   came, so among waiters that hear of it the oldest one is told first, wherever it stands. For
+--   one that came 2 s ago the room is kept meanwhile (semaphore/besides.lua).
 -- - It holds no room while it waits for another name. So nobody can be fair: one that waited its
 --   turn in every queue would keep the other tenants out of a limit that they share with it.
 -- - Redis Cluster, shards, inspect and forced releases: as in multi/names.lua.

@@ -15,13 +15,14 @@
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     DONE WAITER WENT acquired extend grant had head in_the_way is_full is_held
--- needs     liveness_left refuse refuse_others remove_waiter save
+-- needs     DONE KEPT_MS WAITER WENT acquired besides_kept extend grant had head in_the_way is_full
+-- needs     is_held liveness_left refuse refuse_others remove_waiter save
 local fence = is_held() and acquired()
 if not fence then
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
+  if is_full(besides_kept(ARGV[8])) then return refuse(KEPT_MS) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
