@@ -203,9 +203,10 @@ export class Client {
    *
    * A waiter holds nothing, so none deadlocks. It queues for the name that it was refused for. When
    * there is room for it, a release leaves that free, and tells it to ask for all again; of such
-   * waiters the oldest first. Newcomers, and callers of one limit, may take the room meanwhile, so
-   * it cannot be fair. `inspect` says in `free` for how many more of these leases there is room.
-   * `forceRelease` frees all permits of all names.
+   * waiters the oldest first. Newcomers, and callers of one limit, may take the room meanwhile,
+   * unless that waiter came 2 s ago: then it is kept for a second. So it cannot be fair. `inspect`
+   * says in `free` for how many more of these leases there is room. `forceRelease` frees all
+   * permits of all names. `resume` wants the same names: with more, the lease is lost.
    *
    * On a Redis Cluster, and with `shards`, all names need one hash tag.
    */

@@ -65,7 +65,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// A waiter holds nothing, and so none deadlocks. It queues for the name that it was refused
     /// for. When there is room for it, a release leaves that free, and tells it to ask for all
     /// again; of such waiters the oldest first. But newcomers, and callers of one limit, may take
-    /// the room meanwhile, so this lock cannot be [fair](Lock::fair).
+    /// the room meanwhile, unless that waiter came 2 s ago: then it is kept for a second. So this
+    /// lock cannot be [fair](Lock::fair).
+    ///
+    /// [`Lock::resume`] wants the same names. If the other handler names more, the lease is lost.
+    /// If it names fewer, it has only those.
     ///
     /// [`Lock::inspect`] says for how many more of these leases there is room.
     /// [`Lock::force_release`] frees all permits of all names. What is refused is as with

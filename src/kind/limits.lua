@@ -12,7 +12,8 @@
 --   of the name that it was refused for, as '<limit>/<permits>' behind an `a`, and is told to ask
 --   when there is room for it (`hand_on`). If it finds another name full by then, it moves to
 --   that queue, and gives on what it leaves. It goes ahead of those that came later than it first
---   came, so among waiters that hear of it the oldest one is told first, wherever it stands.
+--   came, so among waiters that hear of it the oldest one is told first, wherever it stands. For
+--   one that came 2 s ago the room is kept meanwhile (`besides_kept`).
 -- - It holds no room while it waits for another name. So nobody can be fair: one that waited its
 --   turn in every queue would keep the other tenants out of a limit that they share with it.
 -- - Redis Cluster, shards, inspect and forced releases: as in multi.lua.
@@ -106,18 +107,23 @@ local save = notify
 --       {-1, nonce}                 a straggler: this token was abandoned, has ended, or has lost
 --                                   some of the names
 --
--- Keys of another type are told before anything is done.
+-- Keys of another type are told before anything is done. So is a fence that leaves hardly any
+-- behind it: all names would have it.
 --
 -- ends      the loop
--- needs     DONE FENCE KEPT LAST QUEUE WAITER WAITERS WENT all extend grant hold_of in_the_way
--- needs     integer is_full is_held line_of liveness_left next_fence notify now_us number_at
--- needs     others_wait place refuse refuse_others remove_waiter run save waiter_at want_at write
+-- needs     DONE FENCE KEPT KEPT_MS LAST MORE QUEUE WAITER WAITERS WENT all besides_kept earliest
+-- needs     extend grant hold_of in_the_way integer is_full is_held line_of liveness_left
+-- needs     next_fence notify now_us number_at others_wait place refuse refuse_others
+-- needs     remove_waiter run save waiter_at want_at write
 local want = want_at(ARGV[8], place)
 WAITER = waiter_at(WAITER, place)
 refuse_others()
 if not KEPT and redis.call('EXISTS', FENCE) == 1 then redis.call('GET', FENCE) end
+if earliest then redis.call('HLEN', MORE) end
+if others_wait() then redis.call('ZCARD', QUEUE) end
 all.fence = math.max(all.fence or 0, next_fence())
-if is_held() then all.held = (all.held or 0) + 1 elseif is_full(want) then all.full = all.full or place end
+if all.fence > 9000000000000000 then redis.call('ZCARD', FENCE) end
+if is_held() then all.held = (all.held or 0) + 1 elseif is_full(besides_kept(want)) then all.full = all.full or place end
 -- Who holds them already goes on.
 local function take(fence)
   remove_waiter(WAITER)
@@ -135,7 +141,9 @@ local function leave()
 end
 -- Having asked, it may be told first again.
 local function wait()
-  local reply, came = refuse(in_the_way(want)), all.came
+  local reply, came
+  if is_full(want) then reply = refuse(in_the_way(want)) else reply = refuse(KEPT_MS) end
+  came = all.came
   local at = line_of(WAITER)
   if at then
     write(at + 14, 0)

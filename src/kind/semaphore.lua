@@ -110,13 +110,14 @@ end
 -- Asking again with the same token is harmless: it gets the same fence, the full ttl and the same
 -- place. If it paused for so long that it counted as dead, it gets the last place.
 --
--- needs     DONE WAITER WENT acquired extend grant had head in_the_way is_full is_held
--- needs     liveness_left refuse refuse_others remove_waiter save
+-- needs     DONE KEPT_MS WAITER WENT acquired besides_kept extend grant had head in_the_way is_full
+-- needs     is_held liveness_left refuse refuse_others remove_waiter save
 local fence = is_held() and acquired()
 if not fence then
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
+  if is_full(besides_kept(ARGV[8])) then return refuse(KEPT_MS) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
@@ -128,6 +129,24 @@ else
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], ARGV[8])
 end
 return had(fence)
+
+--- besides
+-- Room that is kept for waiters for several limits. Who holds such a permit could else take it
+-- again right behind each release, since a waiter is not handed it, and must ask. So a waiter that
+-- came 2 s ago finds what it was told of, if it asks within a second. Others find that much less.
+--
+-- provides  KEPT_MS besides_kept
+-- needs     WAITER WAITERS now_ms permits_in weight_in
+local KEPT_MS = 1000
+local function besides_kept(want)
+  local weight = weight_in(want)
+  for told, came, waiter in string.gmatch(WAITERS, '%d+ (%d+) (%d+) ([^,]*),') do
+    local its = string.match(waiter, '^v1 %S+ %d+ %la(%d%S*)')
+    local ago = its and waiter ~= WAITER and now_ms() - told
+    if ago and ago >= 0 and ago < KEPT_MS and now_ms() - came > 2000 then weight = weight + weight_in(its) end
+  end
+  return permits_in(want) .. '/' .. weight
+end
 
 --- in_the_way
 -- For how many ms a caller finds too few permits, and the label of the holder whose permit ends

@@ -29,6 +29,8 @@ over! {
         a_forced_release_frees_all_limits,
         every_key_of_every_limit_expires,
         a_name_that_is_no_semaphore_is_told_and_nothing_is_taken,
+        another_programs_key_behind_many_holders_is_told_and_nothing_is_taken,
+        a_fence_that_leaves_none_behind_it_does_not_spread,
         callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn,
     }
 }
@@ -42,6 +44,8 @@ mod push {
             a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room,
             a_release_of_limits_hands_each_permit_on,
             the_oldest_waiter_is_told_first_though_it_moved,
+            who_acquires_again_at_once_starves_nobody,
+            a_waiter_that_has_no_requests_left_gives_up,
         }
     }
 }
@@ -371,6 +375,34 @@ fn a_name_that_is_no_semaphore_is_told_and_nothing_is_taken(spawn: Spawn) {
     });
 }
 
+fn another_programs_key_behind_many_holders_is_told_and_nothing_is_taken(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let many = stack.client().semaphore("b", 20);
+        let mut leases = Vec::new();
+        for _ in 0..16 {
+            leases.push(many.try_acquire().await.unwrap());
+        }
+        let _: () = stack.redis("SET {b}:holds theirs");
+        let both = stack.client().limits([("a", 1), ("b", 20)]);
+        assert_eq!(code(both.try_acquire().await), "wrong_type");
+        assert_eq!(stack.held(), (0, 16));
+        assert!(!stack.redis::<bool>("EXISTS {a}:fence"));
+    });
+}
+
+fn a_fence_that_leaves_none_behind_it_does_not_spread(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        for last in [9_007_199_254_740_990_u64, 9_007_199_254_740_991] {
+            stack.store("{b}:fence", &format!("v1 {last} 604800000 ,"));
+            assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
+            assert!(!stack.redis::<bool>("EXISTS a b {a}:fence"), "{last}");
+            assert_eq!(stack.last_fence("b"), last);
+        }
+    });
+}
+
 fn callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn(spawn: Spawn) {
     run(async {
         let stack = spawn();
@@ -480,6 +512,46 @@ fn the_oldest_waiter_is_told_first_though_it_moved(spawn: Spawn) {
         held.release().await.unwrap();
         oldest.await.unwrap().unwrap();
         later.await.unwrap().unwrap();
+    });
+}
+
+fn who_acquires_again_at_once_starves_nobody(spawn: Spawn) {
+    run(async {
+        let mut stack = spawn();
+        let both = stack.client().limits([("a", 1), ("b", 3)]);
+        let only = stack.client().semaphore("a", 1);
+        for greedy in [both.clone(), only] {
+            let greedy = greedy.wait_timeout(LONG).max_requests(1_000_000);
+            let first = greedy.acquire().await.unwrap();
+            let waiting = both.clone().wait_timeout(ms(10_000)).max_requests(1_000);
+            let waiter = meanwhile(async move { waiting.acquire().await });
+            eventually(|| stack.waiters_for("a") == 1).await;
+            stack.has_listeners(1).await;
+            let greedy = meanwhile(async move {
+                let mut lease = first;
+                loop {
+                    lease.release().await.unwrap();
+                    lease = greedy.acquire().await.unwrap();
+                }
+            });
+            waiter.await.unwrap().unwrap().release().await.unwrap();
+            greedy.abort();
+            assert!(greedy.await.unwrap_err().is_cancelled());
+            eventually(|| stack.held() == (0, 0) && stack.waiters_for("a") == 0).await;
+        }
+    });
+}
+
+fn a_waiter_that_has_no_requests_left_gives_up(spawn: Spawn) {
+    run(async {
+        let stack = spawn();
+        let held = stack.limited(1).ttl(LONG).acquire().await.unwrap();
+        // It asks, listens, asks again, and has one request left to leave the queue.
+        let few = stack.limited(1).ttl(LONG).max_requests(4);
+        let few = few.wait_timeout(LONG);
+        let told = tokio::time::timeout(ms(8_000), few.acquire()).await;
+        assert_eq!(full(told.expect("it listens in vain")), "a");
+        held.release().await.unwrap();
     });
 }
 

@@ -161,6 +161,8 @@ fn call(
 
 fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
     let is_whole = waiter.is_some_and(|waiter| claim.ttl() <= waiter.liveness);
+    // One for several names is handed none.
+    let is_handed = !claim.lock.kind.wants().starts_with('a');
     // The release that hands it over waits for no replicas.
-    is_whole && reads.is_empty() && claim.lock.replicas.is_none()
+    is_whole && is_handed && reads.is_empty() && claim.lock.replicas.is_none()
 }
