@@ -25,7 +25,7 @@ use search::{Bench, Bend, Bounds, Found, search};
 
 /// The worlds of every run of the tests: their names, how many clients they have, and how many
 /// faults.
-const SMALL: [(&str, usize, u8); 43] = [
+const SMALL: [(&str, usize, u8); 47] = [
     ("mutex", 2, 1),
     ("mutex", 3, 0),
     ("writes", 2, 1),
@@ -55,6 +55,10 @@ const SMALL: [(&str, usize, u8); 43] = [
     ("readers-queue", 3, 0),
     ("prints", 2, 1),
     ("failed", 2, 1),
+    ("cached", 2, 1),
+    ("cached", 3, 0),
+    ("cached-failed", 2, 0),
+    ("cached-over", 2, 1),
     ("set", 2, 1),
     ("set-queue", 2, 1),
     ("set-forced", 3, 0),

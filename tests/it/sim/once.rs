@@ -21,6 +21,9 @@ broken! {
     a_copy_that_is_made_anew_while_it_is_fresh: ExecutedOnce,
         "redis.call('PTTL', KEYS[6]) <= tonumber(ARGV[8])"
         => "true";
+    a_copy_that_is_kept_from_the_others: ToldWhatIsKept,
+        "not (is_stale and (not HOLDER or HOLDER == ARGV[2]))"
+        => "not is_stale";
     a_result_that_is_stored_without_owner_check: ExecutedOnce,
         RELEASE
         => "free() if false then else reply = { 1, ARGV[1], run(6) }";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::kept::result;
 use super::writes::{log_of, news};
 use super::{Check, Grant, Hold, Invariant};
 use crate::record;
@@ -96,6 +97,12 @@ impl Check {
         let landed = news(name, &mut record.log_length, db);
         let latest = record.latest.clone();
         let granted = self.granted(record, name, before, db);
+        let is_refused = run.script.acquires()
+            && matches!(reply, Reply::Array(said) if matches!(said[..], [Reply::Int(0), ..]));
+        if is_refused && self.kept.borrow().contains_key(name) && result(name, db).is_some() {
+            let what = format!("{} is refused {name}, and its result is kept", run.token());
+            self.fail(Invariant::ToldWhatIsKept, what);
+        }
         self.keep(name, &granted, now, db);
         self.count(run, name, before, reply, db);
         self.ghosts(record, name, db);

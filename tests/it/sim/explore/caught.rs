@@ -158,6 +158,13 @@ const CAUGHT: &[(&str, &str, usize, &[Fault])] = &[
     ("an_end_of_the_work_that_nobody_is_told_of", "once", 2, &[]),
     ("a_lock_that_stays_behind_the_work", "once", 2, &[]),
     (
+        "a_copy_that_is_made_anew_while_it_is_fresh",
+        "cached",
+        2,
+        &[],
+    ),
+    ("a_copy_that_is_kept_from_the_others", "cached", 2, &[]),
+    (
         "a_late_renewal_that_cuts_what_a_later_one_gave",
         "prolonged",
         2,
@@ -439,11 +446,6 @@ const UNSEEN: &[(Option<Locks>, &str, &str)] = &[
         Some(Locks::Onces),
         "a_result_that_is_stored_without_owner_check",
         "no host stands still while its work goes on",
-    ),
-    (
-        Some(Locks::Onces),
-        "a_copy_that_is_made_anew_while_it_is_fresh",
-        "nobody asks for a copy",
     ),
     (
         Some(Locks::Onces),

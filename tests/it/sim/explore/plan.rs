@@ -23,6 +23,13 @@ pub(crate) enum Pace {
     Debounce,
 }
 
+/// For how long a copy is fresh, and then stale.
+#[derive(Clone, Copy)]
+pub(crate) struct Copies {
+    pub(crate) fresh: Duration,
+    pub(crate) stale: Duration,
+}
+
 /// A world: who is in it, what they want, and what may go wrong.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
@@ -48,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) forces: Option<usize>,
     /// Whether clients read what was written when they ask.
     pub(crate) looks: bool,
+    /// What is executed once is a copy, for which each client asks twice.
+    pub(crate) copies: Option<Copies>,
     /// Whether the work of `once` fails.
     pub(crate) fails: bool,
     /// Whether clients wait for the lock, and listen.
@@ -91,6 +100,7 @@ const MUTEX: Plan = Plan {
     clients: 2,
     forces: None,
     looks: false,
+    copies: None,
     fails: false,
     waits: false,
     servers: 1,
@@ -175,6 +185,17 @@ const ONCE: Plan = Plan {
     ..MUTEX
 };
 
+/// Copies that all want at once, and again when they are stale.
+const CACHED: Plan = Plan {
+    name: "cached",
+    about: "a copy, for clients that come at once, and again when it is stale",
+    copies: Some(Copies {
+        fresh: SHORT,
+        stale: LONG,
+    }),
+    ..ONCE
+};
+
 /// Each client makes its calls of a throttle.
 const THROTTLE: Plan = Plan {
     name: "throttle",
@@ -185,7 +206,7 @@ const THROTTLE: Plan = Plan {
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 39] = [
+pub(crate) const PLANS: [Plan; 42] = [
     MUTEX,
     Plan {
         name: "commit",
@@ -401,6 +422,22 @@ pub(crate) const PLANS: [Plan; 39] = [
         about: "work that is executed once, and fails",
         fails: true,
         ..ONCE
+    },
+    CACHED,
+    Plan {
+        name: "cached-failed",
+        about: "a copy that nobody can make anew",
+        fails: true,
+        ..CACHED
+    },
+    Plan {
+        name: "cached-over",
+        about: "a copy, for clients that come again when it is hardly stale, or over",
+        copies: Some(Copies {
+            fresh: SHORT,
+            stale: Duration::from_millis(1),
+        }),
+        ..CACHED
     },
     Plan {
         name: "set",

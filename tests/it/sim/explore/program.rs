@@ -1,6 +1,7 @@
 //! What the clients of a small world do. They go on whatever they are told, as hostile callers do.
 
 mod calls;
+mod copies;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -98,7 +99,10 @@ impl Client {
                 self.stage
                     .tell(|| format!("{} is told: {told:?}", self.seat().name));
             }
-            Kind::Once => self.have_executed().await,
+            Kind::Once => match self.stage.plan.copies {
+                Some(copies) => self.have_copies(copies).await,
+                None => self.have_executed().await,
+            },
             _ => self.section().await,
         }
         self.seat().stand.set(Stand::Done);
