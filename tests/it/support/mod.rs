@@ -8,6 +8,7 @@ mod table;
 pub(crate) mod watched;
 
 use std::future::Future;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use edgelock::{Bridge, Client, Error, Lock};
@@ -27,6 +28,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `test` on one thread that has a place for background work. Fails if the test hangs.
 pub(crate) fn run(test: impl Future<Output = ()>) {
+    // Compiled once, not for each test.
+    run_boxed(Box::pin(test));
+}
+
+fn run_boxed(test: Pin<Box<dyn Future<Output = ()> + '_>>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
