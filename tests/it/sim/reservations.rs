@@ -37,7 +37,7 @@ broken! {
         => "permits_in(ARGV[8])";
     a_confirmation_behind_its_deadline: NoLateWrite,
         "if ends >= now_ms() then till[token] = ends else"
-        => "if ends >= now_ms() or ARGV[3] == '' or NUMBER then till[token] = ends else";
+        => "if ends >= now_ms() or ARGV[3] == '' or ARGV[4] and not tonumber(ARGV[3]) then till[token] = ends else";
     a_confirmation_of_what_is_not_held: SoldOnce,
         "if not is_held() then return lost() end local is_over"
         => "if not is_held() then redis.call('INCRBY', KEYS[7], 1) return lost() end local is_over";
