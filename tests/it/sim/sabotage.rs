@@ -372,7 +372,7 @@ broken! {
         => "if channel ~= '' then";
     a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,
         "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)"
-        => "local heard = { 0, redis.pcall('PUBLISH', channel, next_fence() .. ' ' .. integer(now_us())) }";
+        => "local heard = { 0, redis.pcall('PUBLISH', channel, integer(now_us()) .. ' ' .. integer(now_us())) }";
     a_dead_waiter_that_counts_as_alive: NextWaiterHolds,
         "return alive <= now and '' or nil"
         => "return nil";
