@@ -118,14 +118,15 @@ struct Shared<S: Section> {
 }
 
 impl<S: Section> Shared<S> {
-    /// Completes once no turn has ended for a while: then the turns wait for another holder. As
-    /// long as turns end, a crowd would only have more to do if all of it were looked at.
+    /// Completes once no turn has ended for a while, and the present one waits for another holder.
+    /// Otherwise a crowd would only have more to do if all of it were looked at.
     async fn none_ends<T: Transport, R: Runtime>(&self, lock: &Lock<T, R>) {
         let mut pause = Duration::from_millis(500);
         loop {
             let ended = self.turns.ended(&lock.line());
             lock.runtime().sleep(pause).await;
-            if ended == self.turns.ended(&lock.line()) {
+            let name = lock.line();
+            if ended == self.turns.ended(&name) && self.turns.waits_for_lock(&name) {
                 return;
             }
             // A timer for each caller is dear, too.

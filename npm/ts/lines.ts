@@ -93,7 +93,7 @@ export class Lines<Item, Answer> {
         if (ahead >= 0 && left === 0) throw heldBehind(key, ahead, home.ttl, home.wait);
         if (line.signs !== signs) [signs, quiet] = [line.signs, -1];
         // A caller in a turn may have to wait again.
-        const nap = left === 0 ? look : Math.min(quiet >= 0 || line.watches(entry) ? look : look * SELDOM, left);
+        const nap = left === 0 ? look : Math.min(quiet >= 0 || line.watches(entry) ? look : look * SELDOM, left, LONGEST_TIMER);
         const woken = deferred();
         wake = woken.resolve;
         // A host cancels a request as hung if it waits only for another request.
@@ -168,7 +168,7 @@ export class Lines<Item, Answer> {
 }
 
 /** So much less often looks who does not watch. */
-const SELDOM = 4;
+const SELDOM = 8;
 
 /** A host that is alive looks at once, in milliseconds. */
 const COMES_WITHIN = 10;
@@ -189,7 +189,7 @@ async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
 /**
  * How often a driver shows that it is alive, and how often the others look. Three looks without a
  * sign report it as gone, so a vanished driver costs them less than the time-out of its requests,
- * and twice as much more if all that watch have vanished with it. A driver whose requests may take
+ * and up to four more if all that watch have vanished with it. A driver whose requests may take
  * longer than theirs has longer to show itself.
  */
 function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {

@@ -110,6 +110,11 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         self.ended
     }
 
+    /// Whether the turn under way waits for the lock.
+    pub(super) fn waits_for_lock(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| !turn.has_begun)
+    }
+
     /// How many wait for a turn.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

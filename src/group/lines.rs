@@ -64,6 +64,10 @@ impl<I, A> Lines<I, A> {
         self.with(name, |line| line.ended()).unwrap_or_default()
     }
 
+    pub(super) fn waits_for_lock(&self, name: &str) -> bool {
+        self.with(name, |line| line.waits_for_lock()) == Some(true)
+    }
+
     pub(super) fn acquisition(&self, name: &str) -> Acquisition {
         let state = locked(&self.0);
         let line = state.by_name.get(name);

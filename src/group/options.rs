@@ -11,10 +11,10 @@ impl<S: Section> GroupCommit<S> {
     ///
     /// If most items of a name recently needed a turn, an item waits for its turn while it is
     /// looked at. If [turns do not use their fences](Section::USES_FENCE), it is looked at only if
-    /// no turn of its name ends for 500 ms, and the longer it waits, the longer; or first, if what
-    /// it alone reads was there when it was last read, so that its turn would guess wrong.
-    /// Otherwise the look comes first, and an item that it does not answer costs one more round
-    /// trip. A look waits for a quarter of a round trip at most behind another one. If a look
+    /// the turns of its name wait for another holder for 500 ms, or longer, the longer it waits; or
+    /// first, if what it alone reads was there when it was last read, so that its turn would guess
+    /// wrong. Otherwise the look comes first, and an item that it does not answer costs one more
+    /// round trip. A look waits for a quarter of a round trip at most behind another one. If a look
     /// fails, the turn decides.
     ///
     /// No item is looked at with [`wait_for_replicas`](crate::Lock::wait_for_replicas), since a

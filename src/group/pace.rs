@@ -8,7 +8,7 @@ use crate::transport::Transport;
 
 /// How often a driver shows that it is alive, and how often the others look. Three looks without a
 /// sign report it as gone, so a vanished driver costs them less than the time-out of its requests,
-/// and twice as much more if all that watch have vanished with it. A driver whose requests may take
+/// and up to four more if all that watch have vanished with it. A driver whose requests may take
 /// longer than theirs has longer to show itself.
 pub(super) struct Pace {
     pub(super) beat: Duration,

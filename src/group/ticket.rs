@@ -101,7 +101,7 @@ struct Ticket<'a, I, A> {
 }
 
 /// So much less often looks who does not [watch](Ticket::watches).
-const SELDOM: u32 = 4;
+const SELDOM: u32 = 8;
 
 impl<'a, I, A> Ticket<'a, I, A> {
     /// # Errors
