@@ -120,12 +120,11 @@ struct Shared<S: Section> {
 impl<S: Section> Shared<S> {
     /// Completes once no turn has ended for a while, and the present one waits for another holder.
     /// Otherwise a crowd would only have more to do if all of it were looked at.
-    async fn none_ends<T: Transport, R: Runtime>(&self, lock: &Lock<T, R>) {
-        let mut pause = Duration::from_millis(500);
+    async fn waits_for_holder<T: Transport, R: Runtime>(&self, lock: &Lock<T, R>) {
+        let (name, mut pause) = (lock.line(), Duration::from_millis(500));
         loop {
-            let ended = self.turns.ended(&lock.line());
+            let ended = self.turns.ended(&name);
             lock.runtime().sleep(pause).await;
-            let name = lock.line();
             if ended == self.turns.ended(&name) && self.turns.waits_for_lock(&name) {
                 return;
             }
@@ -231,7 +230,7 @@ impl<S: Section> GroupCommit<S> {
             let look = async {
                 // Otherwise such a turn is as soon as a look.
                 if !S::USES_FENCE {
-                    self.shared.none_ends(lock).await;
+                    self.shared.waits_for_holder(lock).await;
                 }
                 self.look(peek, lock, item.clone(), bytes).await
             };
