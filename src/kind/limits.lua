@@ -123,7 +123,7 @@ if earliest then redis.call('HLEN', MORE) end
 if others_wait() then redis.call('ZCARD', QUEUE) end
 all.fence = math.max(all.fence or 0, next_fence())
 if all.fence > 9000000000000000 then redis.call('ZCARD', FENCE) end
-if is_held() then all.held = (all.held or 0) + 1 elseif is_full(besides_kept(want)) then all.full = all.full or place end
+if is_held() then all.held = (all.held or 0) + 1 elseif is_full(besides_kept(want) or want) then all.full = all.full or place end
 -- Who holds them already goes on.
 local function take(fence)
   remove_waiter(WAITER)

@@ -117,7 +117,8 @@ if not fence then
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
   if is_full(ARGV[8]) then return refuse(in_the_way(ARGV[8])) end
-  if is_full(besides_kept(ARGV[8])) then return refuse(KEPT_MS) end
+  local besides = besides_kept(ARGV[8])
+  if besides and is_full(besides) then return refuse(KEPT_MS) end
   local first = string.find(ARGV[6], 'f') and head()
   if first and first ~= WAITER then return refuse(liveness_left(first)) end
 end
@@ -133,19 +134,20 @@ return had(fence)
 --- besides
 -- Room that is kept for waiters for several limits. Who holds such a permit could else take it
 -- again right behind each release, since a waiter is not handed it, and must ask. So a waiter that
--- came 2 s ago finds what it was told of, if it asks within a second. Others find that much less.
+-- came 2 s ago finds what it was told of, if it asks within a second. To others so much more is
+-- taken. Says what one wants then, if any is kept.
 --
 -- provides  KEPT_MS besides_kept
 -- needs     WAITER WAITERS now_ms permits_in weight_in
 local KEPT_MS = 1000
 local function besides_kept(want)
-  local weight = weight_in(want)
+  local kept = 0
   for told, came, waiter in string.gmatch(WAITERS, '%d+ (%d+) (%d+) ([^,]*),') do
     local its = string.match(waiter, '^v1 %S+ %d+ %la(%d%S*)')
     local ago = its and waiter ~= WAITER and now_ms() - told
-    if ago and ago >= 0 and ago < KEPT_MS and now_ms() - came > 2000 then weight = weight + weight_in(its) end
+    if ago and ago >= 0 and ago < KEPT_MS and now_ms() - came > 2000 then kept = kept + weight_in(its) end
   end
-  return permits_in(want) .. '/' .. weight
+  if kept > 0 then return permits_in(want) .. '/' .. weight_in(want) + kept end
 end
 
 --- in_the_way

@@ -53,8 +53,8 @@ broken! {
         "if at ~= all.full then one[2]() end"
         => "if at ~= all.full then one[1](all.fence) end";
     counting_the_first_name_only: OneHolder,
-        "elseif is_full(besides_kept(want)) then all.full ="
-        => "elseif place == 1 and is_full(besides_kept(want)) then all.full =";
+        "elseif is_full(besides_kept(want) or want) then all.full ="
+        => "elseif place == 1 and is_full(besides_kept(want) or want) then all.full =";
     a_release_of_the_first_name_only: AllOrNone,
         "each(function(_, _, free) pcall(free) end)"
         => "all[1][2]()";
