@@ -8,9 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
 use crate::support::faulty::Proxy;
-use crate::support::{
-    Spawn, Stack, TestLock, client, code, eventually, ms, over_by_itself as over, run,
-};
+use crate::support::{Stack, TestLock, client, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -74,485 +72,419 @@ fn full<O: std::fmt::Debug>(outcome: Result<O, Error>) -> String {
     }
 }
 
-fn all_limits_are_taken_under_one_fence_or_none(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        // The last fence of one name is ahead of Redis's clock.
-        let ahead = 8_000_000_000_000_000_u64;
-        stack.store("{b}:fence", &format!("v1 {ahead} 604800000 ,"));
-        let lease = stack.limited(2).try_acquire().await.unwrap();
-        assert_eq!(lease.fence(), ahead + 1);
-        for name in ["a", "b"] {
-            assert_eq!(stack.last_fence(name), lease.fence());
-        }
-        assert_eq!(full(stack.limited(1).try_acquire().await), "a");
-        let labelled = stack.client().semaphore("b", 3).label("worker 7");
-        let one = labelled.try_acquire().await.unwrap();
-        let both = stack.client().limits([("b", 3), ("c", 2)]);
-        assert_eq!(full(both.try_acquire().await), "b");
-        assert!(!stack.redis::<bool>("EXISTS c {c}:fence"));
+async fn all_limits_are_taken_under_one_fence_or_none(mut stack: Stack) {
+    // The last fence of one name is ahead of Redis's clock.
+    let ahead = 8_000_000_000_000_000_u64;
+    stack.store("{b}:fence", &format!("v1 {ahead} 604800000 ,"));
+    let lease = stack.limited(2).try_acquire().await.unwrap();
+    assert_eq!(lease.fence(), ahead + 1);
+    for name in ["a", "b"] {
+        assert_eq!(stack.last_fence(name), lease.fence());
+    }
+    assert_eq!(full(stack.limited(1).try_acquire().await), "a");
+    let labelled = stack.client().semaphore("b", 3).label("worker 7");
+    let one = labelled.try_acquire().await.unwrap();
+    let both = stack.client().limits([("b", 3), ("c", 2)]);
+    assert_eq!(full(both.try_acquire().await), "b");
+    assert!(!stack.redis::<bool>("EXISTS c {c}:fence"));
+    lease.release().await.unwrap();
+    assert_eq!(stack.held(), (0, 1));
+    assert_eq!(full(stack.limited(3).try_acquire().await), "b");
+    assert_eq!(stack.held(), (0, 1));
+    let next = stack.limited(2).try_acquire().await.unwrap();
+    assert!(next.fence() > one.fence());
+    next.release().await.unwrap();
+    one.release().await.unwrap();
+}
+
+async fn permits_of_a_semaphore_and_of_limits_count_together(stack: Stack) {
+    let plain = stack.client().semaphore("b", 3);
+    let lease = stack.limited(2).try_acquire().await.unwrap();
+    assert_eq!(plain.inspect().await.unwrap().free, Some(1));
+    let one = plain.try_acquire().await.unwrap();
+    assert_eq!(code(plain.try_acquire().await), "held");
+    lease.renew().await.unwrap();
+    lease.release().await.unwrap();
+    let two = plain.clone().weight(2).try_acquire().await.unwrap();
+    assert_eq!(full(stack.limited(1).try_acquire().await), "b");
+    // A caller's number counts for its own acquisition.
+    let more = [Limit::new("a", 1), Limit::new("b", 4)];
+    let more = stack.client().limits(more).try_acquire().await.unwrap();
+    for lease in [one, two, more] {
         lease.release().await.unwrap();
-        assert_eq!(stack.held(), (0, 1));
-        assert_eq!(full(stack.limited(3).try_acquire().await), "b");
-        assert_eq!(stack.held(), (0, 1));
-        let next = stack.limited(2).try_acquire().await.unwrap();
-        assert!(next.fence() > one.fence());
-        next.release().await.unwrap();
-        one.release().await.unwrap();
-    });
+    }
 }
 
-fn permits_of_a_semaphore_and_of_limits_count_together(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let plain = stack.client().semaphore("b", 3);
-        let lease = stack.limited(2).try_acquire().await.unwrap();
-        assert_eq!(plain.inspect().await.unwrap().free, Some(1));
-        let one = plain.try_acquire().await.unwrap();
-        assert_eq!(code(plain.try_acquire().await), "held");
-        lease.renew().await.unwrap();
+async fn so_many_limits_are_taken_and_given_back_in_one_request_each(mut stack: Stack) {
+    let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
+    let proxy = Proxy::before(&stack, []).await;
+    let limits = names.iter().map(|name| (name.as_str(), 2));
+    let lock = proxy.client.limits(limits);
+    let lease = lock.try_acquire().await.unwrap();
+    assert_eq!(proxy.seen().len(), 1);
+    lease.renew().await.unwrap();
+    lease.exec(&incr()).await.unwrap();
+    for name in &names {
+        assert_eq!(stack.redis::<usize>(&format!("ZCARD {name}")), 1);
+    }
+    lease.release().await.unwrap();
+    assert_eq!(proxy.seen().len(), 4);
+    for name in &names {
+        assert!(!stack.redis::<bool>(&format!("EXISTS {name}")));
+    }
+}
+
+async fn a_waiter_has_no_permit_until_it_has_all(mut stack: Stack) {
+    let first = stack.client().semaphore("a", 1).acquire().await.unwrap();
+    let heavy = stack.client().semaphore("b", 3).weight(3);
+    let second = heavy.acquire().await.unwrap();
+    let waiting = stack.limited(2).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_for("a") == 1).await;
+    first.release().await.unwrap();
+    // It asks again, and waits in the next queue.
+    eventually(|| stack.waiters_for("b") == 1 && stack.waiters_for("a") == 0).await;
+    assert_eq!(stack.held(), (0, 1));
+    let between = stack.client().semaphore("a", 1).try_acquire().await;
+    between.unwrap().release().await.unwrap();
+    second.release().await.unwrap();
+    let lease = waiter.await.unwrap().unwrap();
+    assert_eq!(stack.held(), (1, 1));
+    assert_eq!(stack.waiters_for("a") + stack.waiters_for("b"), 0);
+    lease.release().await.unwrap();
+}
+
+async fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(mut stack: Stack) {
+    let of = |tenant: &str| stack.client().limits([(tenant, 1), ("zz", 2)]);
+    let (busy, other) = (of("busy"), of("other"));
+    let held = busy.try_acquire().await.unwrap();
+    let mut waiters = JoinSet::new();
+    for _ in 0..3 {
+        let waiting = busy.clone().wait_timeout(LONG).max_requests(1_000);
+        waiters.spawn_local(async move {
+            waiting.acquire().await.unwrap().release().await.unwrap();
+        });
+    }
+    eventually(|| stack.waiters_for("busy") == 3).await;
+    for _ in 0..3 {
+        let lease = other.try_acquire().await.unwrap();
         lease.release().await.unwrap();
-        let two = plain.clone().weight(2).try_acquire().await.unwrap();
-        assert_eq!(full(stack.limited(1).try_acquire().await), "b");
-        // A caller's number counts for its own acquisition.
-        let more = [Limit::new("a", 1), Limit::new("b", 4)];
-        let more = stack.client().limits(more).try_acquire().await.unwrap();
-        for lease in [one, two, more] {
-            lease.release().await.unwrap();
-        }
-    });
+    }
+    assert_eq!(stack.waiters_for("busy"), 3);
+    held.release().await.unwrap();
+    waiters.join_all().await;
+    assert!(!stack.redis::<bool>("EXISTS busy other zz"));
 }
 
-fn so_many_limits_are_taken_and_given_back_in_one_request_each(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
-        let proxy = Proxy::before(&stack, []).await;
-        let limits = names.iter().map(|name| (name.as_str(), 2));
-        let lock = proxy.client.limits(limits);
-        let lease = lock.try_acquire().await.unwrap();
-        assert_eq!(proxy.seen().len(), 1);
-        lease.renew().await.unwrap();
-        lease.exec(&incr()).await.unwrap();
-        for name in &names {
-            assert_eq!(stack.redis::<usize>(&format!("ZCARD {name}")), 1);
-        }
-        lease.release().await.unwrap();
-        assert_eq!(proxy.seen().len(), 4);
-        for name in &names {
-            assert!(!stack.redis::<bool>(&format!("EXISTS {name}")));
-        }
-    });
-}
-
-fn a_waiter_has_no_permit_until_it_has_all(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let first = stack.client().semaphore("a", 1).acquire().await.unwrap();
-        let heavy = stack.client().semaphore("b", 3).weight(3);
-        let second = heavy.acquire().await.unwrap();
-        let waiting = stack.limited(2).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_for("a") == 1).await;
-        first.release().await.unwrap();
-        // It asks again, and waits in the next queue.
-        eventually(|| stack.waiters_for("b") == 1 && stack.waiters_for("a") == 0).await;
-        assert_eq!(stack.held(), (0, 1));
-        let between = stack.client().semaphore("a", 1).try_acquire().await;
-        between.unwrap().release().await.unwrap();
-        second.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
-        assert_eq!(stack.held(), (1, 1));
-        assert_eq!(stack.waiters_for("a") + stack.waiters_for("b"), 0);
-        lease.release().await.unwrap();
-    });
-}
-
-fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let of = |tenant: &str| stack.client().limits([(tenant, 1), ("zz", 2)]);
-        let (busy, other) = (of("busy"), of("other"));
-        let held = busy.try_acquire().await.unwrap();
-        let mut waiters = JoinSet::new();
-        for _ in 0..3 {
-            let waiting = busy.clone().wait_timeout(LONG).max_requests(1_000);
-            waiters.spawn_local(async move {
-                waiting.acquire().await.unwrap().release().await.unwrap();
-            });
-        }
-        eventually(|| stack.waiters_for("busy") == 3).await;
-        for _ in 0..3 {
-            let lease = other.try_acquire().await.unwrap();
-            lease.release().await.unwrap();
-        }
-        assert_eq!(stack.waiters_for("busy"), 3);
-        held.release().await.unwrap();
-        waiters.join_all().await;
-        assert!(!stack.redis::<bool>("EXISTS busy other zz"));
-    });
-}
-
-fn commands_run_only_while_all_permits_are_held(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let (lease, _) = stack.limited(2).acquire_and_read(&[]).await.unwrap();
-        assert_eq!(lease.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
-        assert_eq!(lease.commit(&incr()).await.unwrap(), [Reply::Int(2)]);
-        assert_eq!(stack.held(), (0, 0));
-        for lost in ["a", "b"] {
-            for call in 0..3 {
-                let lease = stack.limited(2).try_acquire().await.unwrap();
-                let _: () = stack.redis(&format!("DEL {lost}"));
-                let result = match call {
-                    0 => lease.exec(&incr()).await.map(drop),
-                    1 => lease.commit(&incr()).await.map(drop),
-                    _ => lease.release().await,
-                };
-                assert_eq!(code(result), "lost");
-                assert_eq!(stack.held(), (0, 0));
-            }
-        }
-        assert_eq!(stack.redis::<u32>("GET n"), 2);
-    });
-}
-
-fn a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.limited(3).try_acquire().await.unwrap();
-        let waiting = stack.client().semaphore("b", 3).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_for("b") == 1).await;
-        let a = stack.client().semaphore("a", 1);
-        assert!(a.force_release().await.unwrap());
-        assert_eq!(code(lease.renew().await), "lost");
-        waiter.await.unwrap().unwrap().release().await.unwrap();
-        assert_eq!(stack.held(), (0, 0));
-    });
-}
-
-fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for fault in [LoseReply, Duplicate] {
-            let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
-            let limits = [Limit::new("a", 1), Limit::new("b", 3).permits(2)];
-            let lease = proxy.client.limits(limits).try_acquire().await.unwrap();
-            assert_eq!(stack.last_fence("a"), lease.fence());
-            assert_eq!(stack.last_fence("b"), lease.fence());
-            let beside = stack.client().semaphore("b", 3);
-            assert_eq!(beside.inspect().await.unwrap().free, Some(1));
-            lease.exec(&incr()).await.unwrap();
-            lease.release().await.unwrap();
-            assert_eq!(beside.inspect().await.unwrap().free, Some(3));
-        }
-        assert_eq!(stack.redis::<u32>("GET n"), 2);
-    });
-}
-
-fn an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let proxy = Proxy::before(&stack, [LoseReply]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let given_up = client.limits([("a", 1), ("b", 1)]).try_acquire().await;
-        assert!(given_up.unwrap_err().is_outcome_unknown());
-        eventually(|| stack.held() == (0, 0)).await;
-        // A request that arrives late takes no permit either.
-        let proxy = Proxy::before(&stack, [Delay]).await;
-        let slow = proxy.client.limits([("a", 1), ("b", 1)]);
-        assert!(
-            tokio::time::timeout(ms(50), slow.try_acquire())
-                .await
-                .is_err()
-        );
-        eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
-        proxy.deliver().await;
-        assert_eq!(stack.held(), (0, 0));
-        let holder = stack.client().semaphore("b", 3).weight(3).acquire().await;
-        let waiting = stack.limited(1).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_for("b") == 1).await;
-        waiter.abort();
-        eventually(|| stack.waiters_for("b") == 0).await;
-        drop(holder.unwrap());
-        eventually(|| stack.held() == (0, 0)).await;
-    });
-}
-
-fn limits_go_on_in_another_handler_by_their_token(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let long = stack.limited(2).ttl(ms(60_000));
-        let lease = long.try_acquire().await.unwrap();
-        let fence = lease.fence();
-        // The order of the names makes no difference, nor what the other handler wants.
-        let other = stack.client().limits([("b", 9), ("a", 9)]);
-        let resumed = other.resume(lease.into_token()).unwrap();
-        resumed.renew().await.unwrap();
-        assert!(resumed.remaining() > ms(50_000));
-        assert_eq!(resumed.fence(), fence);
-        resumed.renew_for(ms(120_000)).await.unwrap();
-        for name in ["a", "b"] {
-            assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 100_000);
-        }
-        resumed.commit(&incr()).await.unwrap();
-        assert_eq!(stack.held(), (0, 0));
-    });
-}
-
-fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let lock = stack.client().limits([("a", 5), ("b", 3)]);
-        let free = lock.inspect().await.unwrap();
-        assert_eq!((free.holders.len(), free.free), (0, Some(3)));
-        let lease = stack.limited(2).label("me").try_acquire().await.unwrap();
-        let plain = stack.client().semaphore("a", 5).weight(2);
-        let plain = plain.try_acquire().await.unwrap();
-        let found = lock.inspect().await.unwrap();
-        let mut tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-        tokens.sort_by_key(|token| *token == plain.token());
-        assert_eq!(tokens, [lease.token(), plain.token()]);
-        let mine = found
-            .holders
-            .iter()
-            .find(|holder| &holder.token == lease.token());
-        let mine = mine.unwrap();
-        assert_eq!((mine.label.as_deref(), mine.count), (Some("me"), 1));
-        assert_eq!((found.free, found.waiters), (Some(1), 0));
-        assert_eq!(found.fence, Some(plain.fence()));
-        // Of two permits of `b` each, there is room for none.
-        assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
-        plain.release().await.unwrap();
-        lease.release().await.unwrap();
-    });
-}
-
-fn a_forced_release_frees_all_limits(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        assert!(!stack.limited(1).force_release().await.unwrap());
-        let lease = stack.limited(1).try_acquire().await.unwrap();
-        let plain = stack.client().semaphore("b", 3).acquire().await.unwrap();
-        assert!(stack.limited(1).force_release().await.unwrap());
-        assert_eq!(stack.held(), (0, 0));
-        for lease in [lease, plain] {
-            assert_eq!(code(lease.release().await), "lost");
-        }
-    });
-}
-
-fn every_key_of_every_limit_expires(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.limited(3).try_acquire().await.unwrap();
-        lease.exec(&[]).await.unwrap();
-        let waiting = stack.client().limits([("b", 3), ("c", 1)]);
-        let waiter = meanwhile(async move { waiting.wait_timeout(LONG).acquire().await });
-        eventually(|| stack.waiters_for("b") == 1).await;
-        assert!(stack.keys_that_all_expire().len() >= 5);
-        waiter.abort();
-        lease.release().await.unwrap();
-    });
-}
-
-fn a_name_that_is_no_semaphore_is_told_and_nothing_is_taken(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for command in ["SET b theirs", "RPUSH {b}:fence theirs", "ZADD b 1 theirs"] {
-            let _: () = stack.redis(command);
-            assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
-            assert!(!stack.redis::<bool>("EXISTS a"), "{command}");
-            let _: () = stack.redis("DEL b {b}:fence");
-        }
-        let lease = stack.limited(1).try_acquire().await.unwrap();
-        for name in ["a", "b"] {
-            assert_eq!(code(stack.lock(name).try_acquire().await), "wrong_type");
-        }
-        lease.release().await.unwrap();
-    });
-}
-
-fn another_programs_key_behind_many_holders_is_told_and_nothing_is_taken(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let many = stack.client().semaphore("b", 20);
-        let mut leases = Vec::new();
-        for _ in 0..16 {
-            leases.push(many.try_acquire().await.unwrap());
-        }
-        let _: () = stack.redis("SET {b}:holds theirs");
-        let both = stack.client().limits([("a", 1), ("b", 20)]);
-        assert_eq!(code(both.try_acquire().await), "wrong_type");
-        assert_eq!(stack.held(), (0, 16));
-        assert!(!stack.redis::<bool>("EXISTS {a}:fence"));
-    });
-}
-
-fn a_fence_that_leaves_none_behind_it_does_not_spread(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        for last in [9_007_199_254_740_990_u64, 9_007_199_254_740_991] {
-            stack.store("{b}:fence", &format!("v1 {last} 604800000 ,"));
-            assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
-            assert!(!stack.redis::<bool>("EXISTS a b {a}:fence"), "{last}");
-            assert_eq!(stack.last_fence("b"), last);
-        }
-    });
-}
-
-fn callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let inside = Rc::new(Cell::new([0_u32; 3]));
-        let mut callers = JoinSet::new();
-        for (place, weights) in [
-            [1, 2, 0],
-            [0, 1, 1],
-            [1, 0, 2],
-            [1, 3, 1],
-            [0, 2, 0],
-            [1, 0, 0],
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            const MOST: [u32; 3] = [1, 3, 2];
-            let client = if place % 3 == 2 {
-                stack.deaf()
-            } else {
-                stack.client()
+async fn commands_run_only_while_all_permits_are_held(mut stack: Stack) {
+    let (lease, _) = stack.limited(2).acquire_and_read(&[]).await.unwrap();
+    assert_eq!(lease.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
+    assert_eq!(lease.commit(&incr()).await.unwrap(), [Reply::Int(2)]);
+    assert_eq!(stack.held(), (0, 0));
+    for lost in ["a", "b"] {
+        for call in 0..3 {
+            let lease = stack.limited(2).try_acquire().await.unwrap();
+            let _: () = stack.redis(&format!("DEL {lost}"));
+            let result = match call {
+                0 => lease.exec(&incr()).await.map(drop),
+                1 => lease.commit(&incr()).await.map(drop),
+                _ => lease.release().await,
             };
-            let of = |at: usize| Limit::new(["a", "b", "c"][at], MOST[at]).permits(weights[at]);
-            let lock = client.limits((0..3).filter(|at| weights[*at] > 0).map(of));
-            let lock = lock.wait_timeout(LONG).max_requests(10_000);
-            let inside = inside.clone();
-            callers.spawn_local(async move {
-                for _ in 0..5 {
-                    let lease = lock.acquire().await.unwrap();
-                    let mut all = inside.get();
-                    (0..3).for_each(|at| all[at] += weights[at]);
-                    assert!((0..3).all(|at| all[at] <= MOST[at]), "{all:?}");
-                    inside.set(all);
-                    tokio::time::sleep(ms(1)).await;
-                    let mut all = inside.get();
-                    (0..3).for_each(|at| all[at] -= weights[at]);
-                    inside.set(all);
-                    lease.release().await.unwrap();
-                }
-            });
+            assert_eq!(code(result), "lost");
+            assert_eq!(stack.held(), (0, 0));
         }
-        callers.join_all().await;
-    });
+    }
+    assert_eq!(stack.redis::<u32>("GET n"), 2);
 }
 
-fn a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let b = stack.client().semaphore("b", 3);
-        let heavy = b.clone().weight(3).acquire().await.unwrap();
-        let waiting = stack.limited(2).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_for("b") == 1).await;
-        // It is not handed what is free, and neither is who came later.
-        let later = b.clone().weight(2).wait_timeout(LONG);
-        let later = meanwhile(async move { later.acquire().await });
-        eventually(|| stack.waiters_for("b") == 2).await;
-        heavy.release().await.unwrap();
-        let lease = waiter.await.unwrap().unwrap();
-        assert_eq!(stack.held(), (1, 1));
+async fn a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back(mut stack: Stack) {
+    let lease = stack.limited(3).try_acquire().await.unwrap();
+    let waiting = stack.client().semaphore("b", 3).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_for("b") == 1).await;
+    let a = stack.client().semaphore("a", 1);
+    assert!(a.force_release().await.unwrap());
+    assert_eq!(code(lease.renew().await), "lost");
+    waiter.await.unwrap().unwrap().release().await.unwrap();
+    assert_eq!(stack.held(), (0, 0));
+}
+
+async fn a_lost_reply_or_a_repeat_counts_once(mut stack: Stack) {
+    for fault in [LoseReply, Duplicate] {
+        let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
+        let limits = [Limit::new("a", 1), Limit::new("b", 3).permits(2)];
+        let lease = proxy.client.limits(limits).try_acquire().await.unwrap();
+        assert_eq!(stack.last_fence("a"), lease.fence());
+        assert_eq!(stack.last_fence("b"), lease.fence());
+        let beside = stack.client().semaphore("b", 3);
+        assert_eq!(beside.inspect().await.unwrap().free, Some(1));
+        lease.exec(&incr()).await.unwrap();
         lease.release().await.unwrap();
-        let later = later.await.unwrap().unwrap();
-        assert!(later.fence() > lease.fence());
-        later.release().await.unwrap();
-    });
+        assert_eq!(beside.inspect().await.unwrap().free, Some(3));
+    }
+    assert_eq!(stack.redis::<u32>("GET n"), 2);
 }
 
-fn a_release_of_limits_hands_each_permit_on(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let lease = stack.limited(3).try_acquire().await.unwrap();
-        let mut waiters = Vec::new();
-        for (name, most) in [("a", 1), ("b", 3), ("b", 3)] {
-            let waiting = stack.client().semaphore(name, most).wait_timeout(LONG);
-            waiters.push(meanwhile(async move { waiting.acquire().await }));
-        }
-        eventually(|| stack.waiters_for("a") == 1 && stack.waiters_for("b") == 2).await;
-        stack.has_listeners(3).await;
-        lease.release().await.unwrap();
-        assert_eq!(stack.held(), (1, 2));
-        for waiter in waiters {
-            waiter.await.unwrap().unwrap().release().await.unwrap();
-        }
-    });
+async fn an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue(mut stack: Stack) {
+    let proxy = Proxy::before(&stack, [LoseReply]).await;
+    let client = proxy.client.clone().max_attempts(1);
+    let given_up = client.limits([("a", 1), ("b", 1)]).try_acquire().await;
+    assert!(given_up.unwrap_err().is_outcome_unknown());
+    eventually(|| stack.held() == (0, 0)).await;
+    // A request that arrives late takes no permit either.
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let slow = proxy.client.limits([("a", 1), ("b", 1)]);
+    assert!(
+        tokio::time::timeout(ms(50), slow.try_acquire())
+            .await
+            .is_err()
+    );
+    eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
+    proxy.deliver().await;
+    assert_eq!(stack.held(), (0, 0));
+    let holder = stack.client().semaphore("b", 3).weight(3).acquire().await;
+    let waiting = stack.limited(1).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_for("b") == 1).await;
+    waiter.abort();
+    eventually(|| stack.waiters_for("b") == 0).await;
+    drop(holder.unwrap());
+    eventually(|| stack.held() == (0, 0)).await;
 }
 
-fn the_oldest_waiter_is_told_first_though_it_moved(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let a = stack.client().semaphore("a", 1).acquire().await.unwrap();
-        let b = stack.client().semaphore("b", 1);
-        let held = b.acquire().await.unwrap();
-        let client = stack.client();
-        let waits = |label: &str, names: [(&'static str, u32); 2]| {
-            let lock = client.limits(names).label(label).wait_timeout(LONG);
-            meanwhile(async move { lock.acquire().await.unwrap().release().await })
+async fn limits_go_on_in_another_handler_by_their_token(mut stack: Stack) {
+    let long = stack.limited(2).ttl(ms(60_000));
+    let lease = long.try_acquire().await.unwrap();
+    let fence = lease.fence();
+    // The order of the names makes no difference, nor what the other handler wants.
+    let other = stack.client().limits([("b", 9), ("a", 9)]);
+    let resumed = other.resume(lease.into_token()).unwrap();
+    resumed.renew().await.unwrap();
+    assert!(resumed.remaining() > ms(50_000));
+    assert_eq!(resumed.fence(), fence);
+    resumed.renew_for(ms(120_000)).await.unwrap();
+    for name in ["a", "b"] {
+        assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 100_000);
+    }
+    resumed.commit(&incr()).await.unwrap();
+    assert_eq!(stack.held(), (0, 0));
+}
+
+async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(stack: Stack) {
+    let lock = stack.client().limits([("a", 5), ("b", 3)]);
+    let free = lock.inspect().await.unwrap();
+    assert_eq!((free.holders.len(), free.free), (0, Some(3)));
+    let lease = stack.limited(2).label("me").try_acquire().await.unwrap();
+    let plain = stack.client().semaphore("a", 5).weight(2);
+    let plain = plain.try_acquire().await.unwrap();
+    let found = lock.inspect().await.unwrap();
+    let mut tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
+    tokens.sort_by_key(|token| *token == plain.token());
+    assert_eq!(tokens, [lease.token(), plain.token()]);
+    let mine = found
+        .holders
+        .iter()
+        .find(|holder| &holder.token == lease.token());
+    let mine = mine.unwrap();
+    assert_eq!((mine.label.as_deref(), mine.count), (Some("me"), 1));
+    assert_eq!((found.free, found.waiters), (Some(1), 0));
+    assert_eq!(found.fence, Some(plain.fence()));
+    // Of two permits of `b` each, there is room for none.
+    assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
+    plain.release().await.unwrap();
+    lease.release().await.unwrap();
+}
+
+async fn a_forced_release_frees_all_limits(mut stack: Stack) {
+    assert!(!stack.limited(1).force_release().await.unwrap());
+    let lease = stack.limited(1).try_acquire().await.unwrap();
+    let plain = stack.client().semaphore("b", 3).acquire().await.unwrap();
+    assert!(stack.limited(1).force_release().await.unwrap());
+    assert_eq!(stack.held(), (0, 0));
+    for lease in [lease, plain] {
+        assert_eq!(code(lease.release().await), "lost");
+    }
+}
+
+async fn every_key_of_every_limit_expires(mut stack: Stack) {
+    let lease = stack.limited(3).try_acquire().await.unwrap();
+    lease.exec(&[]).await.unwrap();
+    let waiting = stack.client().limits([("b", 3), ("c", 1)]);
+    let waiter = meanwhile(async move { waiting.wait_timeout(LONG).acquire().await });
+    eventually(|| stack.waiters_for("b") == 1).await;
+    assert!(stack.keys_that_all_expire().len() >= 5);
+    waiter.abort();
+    lease.release().await.unwrap();
+}
+
+async fn a_name_that_is_no_semaphore_is_told_and_nothing_is_taken(mut stack: Stack) {
+    for command in ["SET b theirs", "RPUSH {b}:fence theirs", "ZADD b 1 theirs"] {
+        let _: () = stack.redis(command);
+        assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
+        assert!(!stack.redis::<bool>("EXISTS a"), "{command}");
+        let _: () = stack.redis("DEL b {b}:fence");
+    }
+    let lease = stack.limited(1).try_acquire().await.unwrap();
+    for name in ["a", "b"] {
+        assert_eq!(code(stack.lock(name).try_acquire().await), "wrong_type");
+    }
+    lease.release().await.unwrap();
+}
+
+async fn another_programs_key_behind_many_holders_is_told_and_nothing_is_taken(mut stack: Stack) {
+    let many = stack.client().semaphore("b", 20);
+    let mut leases = Vec::new();
+    for _ in 0..16 {
+        leases.push(many.try_acquire().await.unwrap());
+    }
+    let _: () = stack.redis("SET {b}:holds theirs");
+    let both = stack.client().limits([("a", 1), ("b", 20)]);
+    assert_eq!(code(both.try_acquire().await), "wrong_type");
+    assert_eq!(stack.held(), (0, 16));
+    assert!(!stack.redis::<bool>("EXISTS {a}:fence"));
+}
+
+async fn a_fence_that_leaves_none_behind_it_does_not_spread(mut stack: Stack) {
+    for last in [9_007_199_254_740_990_u64, 9_007_199_254_740_991] {
+        stack.store("{b}:fence", &format!("v1 {last} 604800000 ,"));
+        assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
+        assert!(!stack.redis::<bool>("EXISTS a b {a}:fence"), "{last}");
+        assert_eq!(stack.last_fence("b"), last);
+    }
+}
+
+async fn callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn(stack: Stack) {
+    let inside = Rc::new(Cell::new([0_u32; 3]));
+    let mut callers = JoinSet::new();
+    for (place, weights) in [
+        [1, 2, 0],
+        [0, 1, 1],
+        [1, 0, 2],
+        [1, 3, 1],
+        [0, 2, 0],
+        [1, 0, 0],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        const MOST: [u32; 3] = [1, 3, 2];
+        let client = if place % 3 == 2 {
+            stack.deaf()
+        } else {
+            stack.client()
         };
-        let oldest = waits("oldest", [("a", 1), ("b", 1)]);
+        let of = |at: usize| Limit::new(["a", "b", "c"][at], MOST[at]).permits(weights[at]);
+        let lock = client.limits((0..3).filter(|at| weights[*at] > 0).map(of));
+        let lock = lock.wait_timeout(LONG).max_requests(10_000);
+        let inside = inside.clone();
+        callers.spawn_local(async move {
+            for _ in 0..5 {
+                let lease = lock.acquire().await.unwrap();
+                let mut all = inside.get();
+                (0..3).for_each(|at| all[at] += weights[at]);
+                assert!((0..3).all(|at| all[at] <= MOST[at]), "{all:?}");
+                inside.set(all);
+                tokio::time::sleep(ms(1)).await;
+                let mut all = inside.get();
+                (0..3).for_each(|at| all[at] -= weights[at]);
+                inside.set(all);
+                lease.release().await.unwrap();
+            }
+        });
+    }
+    callers.join_all().await;
+}
+
+async fn a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room(mut stack: Stack) {
+    let b = stack.client().semaphore("b", 3);
+    let heavy = b.clone().weight(3).acquire().await.unwrap();
+    let waiting = stack.limited(2).wait_timeout(LONG);
+    let waiter = meanwhile(async move { waiting.acquire().await });
+    eventually(|| stack.waiters_for("b") == 1).await;
+    // It is not handed what is free, and neither is who came later.
+    let later = b.clone().weight(2).wait_timeout(LONG);
+    let later = meanwhile(async move { later.acquire().await });
+    eventually(|| stack.waiters_for("b") == 2).await;
+    heavy.release().await.unwrap();
+    let lease = waiter.await.unwrap().unwrap();
+    assert_eq!(stack.held(), (1, 1));
+    lease.release().await.unwrap();
+    let later = later.await.unwrap().unwrap();
+    assert!(later.fence() > lease.fence());
+    later.release().await.unwrap();
+}
+
+async fn a_release_of_limits_hands_each_permit_on(mut stack: Stack) {
+    let lease = stack.limited(3).try_acquire().await.unwrap();
+    let mut waiters = Vec::new();
+    for (name, most) in [("a", 1), ("b", 3), ("b", 3)] {
+        let waiting = stack.client().semaphore(name, most).wait_timeout(LONG);
+        waiters.push(meanwhile(async move { waiting.acquire().await }));
+    }
+    eventually(|| stack.waiters_for("a") == 1 && stack.waiters_for("b") == 2).await;
+    stack.has_listeners(3).await;
+    lease.release().await.unwrap();
+    assert_eq!(stack.held(), (1, 2));
+    for waiter in waiters {
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+    }
+}
+
+async fn the_oldest_waiter_is_told_first_though_it_moved(mut stack: Stack) {
+    let a = stack.client().semaphore("a", 1).acquire().await.unwrap();
+    let b = stack.client().semaphore("b", 1);
+    let held = b.acquire().await.unwrap();
+    let client = stack.client();
+    let waits = |label: &str, names: [(&'static str, u32); 2]| {
+        let lock = client.limits(names).label(label).wait_timeout(LONG);
+        meanwhile(async move { lock.acquire().await.unwrap().release().await })
+    };
+    let oldest = waits("oldest", [("a", 1), ("b", 1)]);
+    eventually(|| stack.waiters_for("a") == 1).await;
+    let later = waits("later", [("b", 1), ("c", 1)]);
+    eventually(|| stack.waiters_for("b") == 1).await;
+    a.release().await.unwrap();
+    eventually(|| stack.waiters_for("b") == 2).await;
+    let record: String = stack.redis("GET {b}:fence");
+    let place = |label: &str| record.find(label).expect("a waiter");
+    assert!(place(" oldest ") < place(" later "), "{record}");
+    held.release().await.unwrap();
+    oldest.await.unwrap().unwrap();
+    later.await.unwrap().unwrap();
+}
+
+async fn who_acquires_again_at_once_starves_nobody(mut stack: Stack) {
+    let both = stack.client().limits([("a", 1), ("b", 3)]);
+    let only = stack.client().semaphore("a", 1);
+    for greedy in [both.clone(), only] {
+        let greedy = greedy.wait_timeout(LONG).max_requests(1_000_000);
+        let first = greedy.acquire().await.unwrap();
+        let waiting = both.clone().wait_timeout(ms(10_000)).max_requests(1_000);
+        let waiter = meanwhile(async move { waiting.acquire().await });
         eventually(|| stack.waiters_for("a") == 1).await;
-        let later = waits("later", [("b", 1), ("c", 1)]);
-        eventually(|| stack.waiters_for("b") == 1).await;
-        a.release().await.unwrap();
-        eventually(|| stack.waiters_for("b") == 2).await;
-        let record: String = stack.redis("GET {b}:fence");
-        let place = |label: &str| record.find(label).expect("a waiter");
-        assert!(place(" oldest ") < place(" later "), "{record}");
-        held.release().await.unwrap();
-        oldest.await.unwrap().unwrap();
-        later.await.unwrap().unwrap();
-    });
+        stack.has_listeners(1).await;
+        let greedy = meanwhile(async move {
+            let mut lease = first;
+            loop {
+                lease.release().await.unwrap();
+                lease = greedy.acquire().await.unwrap();
+            }
+        });
+        waiter.await.unwrap().unwrap().release().await.unwrap();
+        greedy.abort();
+        assert!(greedy.await.unwrap_err().is_cancelled());
+        eventually(|| stack.held() == (0, 0) && stack.waiters_for("a") == 0).await;
+    }
 }
 
-fn who_acquires_again_at_once_starves_nobody(spawn: Spawn) {
-    run(async {
-        let mut stack = spawn();
-        let both = stack.client().limits([("a", 1), ("b", 3)]);
-        let only = stack.client().semaphore("a", 1);
-        for greedy in [both.clone(), only] {
-            let greedy = greedy.wait_timeout(LONG).max_requests(1_000_000);
-            let first = greedy.acquire().await.unwrap();
-            let waiting = both.clone().wait_timeout(ms(10_000)).max_requests(1_000);
-            let waiter = meanwhile(async move { waiting.acquire().await });
-            eventually(|| stack.waiters_for("a") == 1).await;
-            stack.has_listeners(1).await;
-            let greedy = meanwhile(async move {
-                let mut lease = first;
-                loop {
-                    lease.release().await.unwrap();
-                    lease = greedy.acquire().await.unwrap();
-                }
-            });
-            waiter.await.unwrap().unwrap().release().await.unwrap();
-            greedy.abort();
-            assert!(greedy.await.unwrap_err().is_cancelled());
-            eventually(|| stack.held() == (0, 0) && stack.waiters_for("a") == 0).await;
-        }
-    });
-}
-
-fn a_waiter_that_has_no_requests_left_gives_up(spawn: Spawn) {
-    run(async {
-        let stack = spawn();
-        let held = stack.limited(1).ttl(LONG).acquire().await.unwrap();
-        // It asks, listens, asks again, and has one request left to leave the queue.
-        let few = stack.limited(1).ttl(LONG).max_requests(4);
-        let few = few.wait_timeout(LONG);
-        let told = tokio::time::timeout(ms(8_000), few.acquire()).await;
-        assert_eq!(full(told.expect("it listens in vain")), "a");
-        held.release().await.unwrap();
-    });
+async fn a_waiter_that_has_no_requests_left_gives_up(stack: Stack) {
+    let held = stack.limited(1).ttl(LONG).acquire().await.unwrap();
+    // It asks, listens, asks again, and has one request left to leave the queue.
+    let few = stack.limited(1).ttl(LONG).max_requests(4);
+    let few = few.wait_timeout(LONG);
+    let told = tokio::time::timeout(ms(8_000), few.acquire()).await;
+    assert_eq!(full(told.expect("it listens in vain")), "a");
+    held.release().await.unwrap();
 }
 
 #[test]

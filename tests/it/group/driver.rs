@@ -23,48 +23,54 @@ alone! {
     a_host_that_runs_nothing_in_the_background_is_told_so,
 }
 
+/// A host that runs background work in its own way.
+#[derive(Clone)]
+struct Host(Tokio, Arc<dyn Fn(Task) + Send + Sync>);
+
+impl Host {
+    fn new(spawn: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self(Tokio::default(), Arc::new(spawn))
+    }
+
+    fn lock(&self, bridge: Bridge) -> Lock<Http, Self> {
+        let client = Client::new(bridge, Http::default(), self.clone());
+        client.request_timeout(ms(800)).lock("a")
+    }
+}
+
+impl Runtime for Host {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.0.sleep(duration).await;
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        self.0.random(bytes)
+    }
+
+    fn spawn(&self, task: Task) {
+        (self.1)(task);
+    }
+}
+
 /// A host that can stop in the middle: its work is dropped, or merely stands still.
 #[derive(Clone, Default)]
 struct Mortal(Arc<Fate>);
 
 #[derive(Default)]
 struct Fate {
-    tokio: Tokio,
     is_frozen: AtomicBool,
     is_dead: AtomicBool,
     background: Mutex<Vec<AbortHandle>>,
 }
 
 impl Mortal {
-    fn lock(&self, bridge: Bridge) -> Lock<Http, Self> {
-        let client = Client::new(bridge, Http::default(), self.clone());
-        client.request_timeout(ms(800)).lock("a")
-    }
-
-    /// Stops all background work of this host. `is_dropped` says whether it is dropped, or stands
-    /// still.
-    fn end(&self, is_dropped: bool) {
-        self.0.is_frozen.store(true, Relaxed);
-        if is_dropped {
-            self.0.is_dead.store(true, Relaxed);
-            for task in std::mem::take(&mut *self.0.background.lock().expect("tasks")) {
-                task.abort();
-            }
-        }
-    }
-}
-
-impl Runtime for Mortal {
-    fn now(&self) -> Instant {
-        self.0.tokio.now()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        self.0.tokio.sleep(duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.0.tokio.random(bytes)
+    fn host(&self) -> Host {
+        let mortal = self.clone();
+        Host::new(move |task| mortal.spawn(task))
     }
 
     fn spawn(&self, mut task: Task) {
@@ -84,11 +90,23 @@ impl Runtime for Mortal {
             .expect("tasks")
             .push(task.abort_handle());
     }
+
+    /// Stops all background work of this host. `is_dropped` says whether it is dropped, or stands
+    /// still.
+    fn end(&self, is_dropped: bool) {
+        self.0.is_frozen.store(true, Relaxed);
+        if is_dropped {
+            self.0.is_dead.store(true, Relaxed);
+            for task in std::mem::take(&mut *self.0.background.lock().expect("tasks")) {
+                task.abort();
+            }
+        }
+    }
 }
 
 type Placed = tokio::task::JoinHandle<Result<Answer, edgelock::Error>>;
 
-fn submit(sale: &GroupCommit<Sale>, host: &Mortal, bridge: Bridge, number: u64) -> Placed {
+fn submit(sale: &GroupCommit<Sale>, host: &Host, bridge: Bridge, number: u64) -> Placed {
     let (sale, lock) = (sale.clone(), host.lock(bridge));
     tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
 }
@@ -100,10 +118,10 @@ async fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() 
         let sale = GroupCommit::new(Sale);
         let (mortal, sound) = (Mortal::default(), Mortal::default());
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let first = submit(&sale, &sound, stack.route_by(&proxy.url), 0);
+        let first = submit(&sale, &sound.host(), stack.route_by(&proxy.url), 0);
         eventually(|| proxy.seen().len() == 2).await;
-        let driver = submit(&sale, &mortal, stack.route(), 1);
-        let third = submit(&sale, &sound, stack.route(), 2);
+        let driver = submit(&sale, &mortal.host(), stack.route(), 1);
+        let third = submit(&sale, &sound.host(), stack.route(), 2);
         tokio::task::yield_now().await;
         // The first has a turn. The second drives the next one, and the third is in that too.
         mortal.end(is_dropped);
@@ -127,9 +145,9 @@ async fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
         let sale = GroupCommit::new(Sale);
         let (mortal, sound) = (Mortal::default(), Mortal::default());
         let proxy = Proxy::before(&stack, [Withhold]).await;
-        let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+        let driver = submit(&sale, &mortal.host(), stack.route_by(&proxy.url), 0);
         eventually(|| stack.redis::<bool>("EXISTS a")).await;
-        let next = submit(&sale, &sound, stack.route(), 1);
+        let next = submit(&sale, &sound.host(), stack.route(), 1);
         tokio::task::yield_now().await;
         mortal.end(is_dropped);
         assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
@@ -151,9 +169,9 @@ async fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_th
         let (mortal, sound) = (Mortal::default(), Mortal::default());
         // The first turn has a single item.
         let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let driver = submit(&sale, &mortal, stack.route_by(&proxy.url), 0);
+        let driver = submit(&sale, &mortal.host(), stack.route_by(&proxy.url), 0);
         eventually(|| proxy.seen().len() == 2).await;
-        let next = submit(&sale, &sound, stack.route(), 1);
+        let next = submit(&sale, &sound.host(), stack.route(), 1);
         tokio::task::yield_now().await;
         mortal.end(is_dropped);
         assert!(driver.await.unwrap().unwrap_err().is_outcome_unknown());
@@ -171,44 +189,24 @@ async fn a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_th
 
 /// All timers of such a host end at once, and it may come to the driver last.
 async fn a_driver_is_not_gone_because_its_host_stood_still() {
-    #[derive(Clone, Default)]
-    struct DriverLast(Tokio);
-    impl Runtime for DriverLast {
-        fn now(&self) -> Instant {
-            self.0.now()
-        }
-        async fn sleep(&self, duration: Duration) {
-            self.0.sleep(duration).await;
-        }
-        fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-            self.0.random(bytes)
-        }
-        fn spawn(&self, mut task: Task) {
-            let mut others = 0;
-            tokio::task::spawn_local(poll_fn(move |cx| {
-                others = (others + 1) % 8;
-                if others != 0 {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                Pin::new(&mut task).poll(cx)
-            }));
-        }
-    }
+    let host = Host::new(|mut task| {
+        let mut others = 0;
+        tokio::task::spawn_local(poll_fn(move |cx| {
+            others = (others + 1) % 8;
+            if others != 0 {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Pin::new(&mut task).poll(cx)
+        }));
+    });
     let mut stack = Stack::spawn();
     let _: () = stack.redis("SET stock 100");
     let sale = GroupCommit::new(Sale);
     let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-    let submit = |number| {
-        let bridge = stack.route_by(&proxy.url);
-        let client = Client::new(bridge, Http::default(), DriverLast::default());
-        let lock = client.request_timeout(ms(800)).lock("a");
-        let sale = sale.clone();
-        tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-    };
-    let driver = submit(0);
+    let driver = submit(&sale, &host, stack.route_by(&proxy.url), 0);
     eventually(|| proxy.seen().len() == 2).await;
-    let next = submit(1);
+    let next = submit(&sale, &host, stack.route_by(&proxy.url), 1);
     tokio::task::yield_now().await;
     std::thread::sleep(ms(700));
     tokio::time::sleep(ms(1)).await;
@@ -218,24 +216,9 @@ async fn a_driver_is_not_gone_because_its_host_stood_still() {
 }
 
 async fn a_host_that_runs_nothing_in_the_background_is_told_so() {
-    struct Idle(Tokio);
-    impl Runtime for Idle {
-        fn now(&self) -> Instant {
-            self.0.now()
-        }
-        async fn sleep(&self, duration: Duration) {
-            self.0.sleep(duration).await;
-        }
-        fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-            self.0.random(bytes)
-        }
-        fn spawn(&self, _: Task) {}
-    }
     let stack = Stack::spawn();
-    let idle = Idle(Tokio::default());
-    let client = Client::new(stack.route(), Http::default(), idle);
+    let lock = Host::new(drop).lock(stack.route());
     let sale = GroupCommit::new(Sale);
-    let lock = client.lock("a");
     let error = sale.submit(&lock, order(0)).await.unwrap_err();
     assert_eq!(
         (error.code(), error.is_outcome_unknown()),

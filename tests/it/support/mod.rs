@@ -15,7 +15,7 @@ use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
 
 pub(crate) use edgelock::native::{Http, Tokio};
-pub(crate) use stack::{Spawn, Stack, alone, over, over_by_itself};
+pub(crate) use stack::{Spawn, Stack, alone, over};
 
 pub(crate) type TestClient = Client<Http, Tokio>;
 pub(crate) type TestLock = Lock<Http, Tokio>;

@@ -30,18 +30,6 @@ macro_rules! over {
 }
 pub(crate) use over;
 
-/// The same of promises that begin a runtime themselves.
-macro_rules! over_by_itself {
-    ([$($bridge:ident),+] $promises:tt) => { $( crate::support::over_by_itself!($bridge $promises); )+ };
-    ($bridge:ident { $($promise:ident,)+ }) => {
-        mod $bridge {
-            use crate::support::Stack;
-            $( #[test] fn $promise() { super::$promise(Stack::$bridge); } )+
-        }
-    };
-}
-pub(crate) use over_by_itself;
-
 /// Makes a test of each promise that needs no stack, or one of its own.
 macro_rules! alone {
     ($($promise:ident,)+) => {
