@@ -43,6 +43,7 @@ mod push {
             a_release_of_limits_hands_each_permit_on,
             the_oldest_waiter_is_told_first_though_it_moved,
             who_acquires_again_at_once_starves_nobody,
+            room_is_kept_for_one_that_came_long_ago_and_was_told_of_it,
             a_waiter_that_has_no_requests_left_gives_up,
         }
     }
@@ -474,6 +475,24 @@ async fn who_acquires_again_at_once_starves_nobody(mut stack: Stack) {
         greedy.abort();
         assert!(greedy.await.unwrap_err().is_cancelled());
         eventually(|| stack.held() == (0, 0) && stack.waiters_for("a") == 0).await;
+    }
+}
+
+/// It hears of the room, and has not asked yet.
+async fn room_is_kept_for_one_that_came_long_ago_and_was_told_of_it(stack: Stack) {
+    let both = stack.client().limits([("a", 1), ("b", 3)]);
+    let only = stack.client().semaphore("a", 1);
+    for greedy in [&both, &only] {
+        let first = greedy.acquire().await.unwrap();
+        let long = both.clone().wait_timeout(LONG).max_requests(1_000);
+        let mut waiting = Box::pin(long.acquire());
+        let waited = tokio::time::timeout(ms(2_300), &mut waiting).await;
+        assert!(waited.is_err());
+        first.release().await.unwrap();
+        assert_eq!(code(greedy.try_acquire().await), "held");
+        waiting.await.unwrap().release().await.unwrap();
+        // Nobody waits any more.
+        greedy.try_acquire().await.unwrap().release().await.unwrap();
     }
 }
 
