@@ -499,7 +499,7 @@ async fn room_is_kept_for_one_that_came_long_ago_and_was_told_of_it(stack: Stack
 async fn a_waiter_that_has_no_requests_left_gives_up(stack: Stack) {
     let held = stack.limited(1).ttl(LONG).acquire().await.unwrap();
     // It asks, listens, asks again, and has one request left to leave the queue.
-    let few = stack.limited(1).ttl(LONG).max_requests(4);
+    let few = stack.limited(1).max_requests(4);
     let few = few.wait_timeout(LONG);
     let told = tokio::time::timeout(ms(8_000), few.acquire()).await;
     assert_eq!(full(told.expect("it listens in vain")), "a");
