@@ -323,26 +323,36 @@ mod tests {
         fs::read_to_string(paths::root().join(file)).expect("a file")
     }
 
-    /// The names of the tests in a file, by what comes before and after them.
-    fn names(file: &str, before: &str, behind: char) -> Vec<String> {
+    /// The names of the tests in a file, by what comes before them.
+    fn names(file: &str, before: &[&str]) -> Vec<String> {
         let text = text(file);
-        let names = text
-            .lines()
-            .filter_map(|line| line.strip_prefix(before)?.split_once(behind));
+        let names = text.lines().filter_map(|line| {
+            let named = before.iter().find_map(|before| line.strip_prefix(before))?;
+            named.split_once('(')
+        });
         names.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The functions of a file of `tests/it` that are alone or over a stack.
+    fn in_rust(file: &str) -> Vec<String> {
+        names(&format!("tests/it/{file}.rs"), &["async fn ", "fn "])
+    }
+
+    fn in_typescript(file: &str) -> Vec<String> {
+        names(&format!("npm/test/{file}.ts"), &["  async "])
     }
 
     #[test]
     fn the_contract_is_the_same_in_rust_and_in_typescript() {
-        let rust = names("tests/it/contract.rs", "fn ", '(');
-        let rust: Vec<_> = rust.into_iter().filter(|name| name.contains('_')).collect();
+        let rust = in_rust("contract").into_iter();
+        let rust: Vec<_> = rust.filter(|name| name.contains('_')).collect();
         assert!(rust.len() > 30);
-        assert_eq!(rust, names("npm/test/contract.ts", "  async ", '('));
+        assert_eq!(rust, in_typescript("contract"));
     }
 
     #[test]
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
-        let of_all = names("tests/it/every_kind.rs", "fn ", '(');
+        let of_all = in_rust("every_kind");
         for kind in [
             "semaphore",
             "take_over",
@@ -354,9 +364,8 @@ mod tests {
             "throttle",
             "debounce",
         ] {
-            let rust = names(&format!("tests/it/{kind}.rs"), "fn ", '(');
-            let mut rust = rust.into_iter();
-            for name in names(&format!("npm/test/{kind}.ts"), "  async ", '(') {
+            let mut rust = in_rust(kind).into_iter();
+            for name in in_typescript(kind) {
                 let is_there = of_all.contains(&name) || rust.any(|promise| promise == name);
                 assert!(is_there, "{name}, in this order");
             }
