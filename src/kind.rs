@@ -193,10 +193,10 @@ impl Kind {
         self.row.downgrade.as_ref()
     }
 
-    /// The script that runs commands as if under the lock, or takes it; `None` for other kinds than
-    /// the mutex.
-    pub(crate) const fn turn(&self) -> Option<&'static Script> {
-        self.row.turn.as_ref()
+    /// The scripts that run commands as if under the lock, and under a lock that they give on;
+    /// `None` for other kinds than the mutex.
+    pub(crate) const fn turns(&self) -> Option<&'static [Script; 2]> {
+        self.row.turns.as_ref()
     }
 
     /// Whether a majority of several servers decides.

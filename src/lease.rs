@@ -214,9 +214,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// As [`Lease::commit`]. A command that failed does not fail the others: its reply is the
-    /// error.
-    pub(crate) async fn commit_each(&self, commands: &[Command]) -> Result<Vec<Reply>, Fault> {
-        let commit = Write::commit_each(self.hold.clone(), commands.to_vec());
+    /// error. The next holder is told what the last `told` commands find, which only read.
+    pub(crate) async fn commit_each(
+        &self,
+        commands: &[Command],
+        told: usize,
+    ) -> Result<Vec<Reply>, Fault> {
+        let commit = Write::commit_each(self.hold.clone(), commands.to_vec(), told);
         self.write(commit).await
     }
 

@@ -279,7 +279,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
     pub(crate) fn has_turns(&self) -> bool {
         let Settings { kind, replicas, .. } = &*self.settings;
-        kind.turn().is_some() && replicas.is_none() && self.max_requests >= OWN + KEPT
+        kind.turns().is_some() && replicas.is_none() && self.max_requests >= OWN + KEPT
     }
 
     /// The same lock, with so many requests less.
@@ -304,7 +304,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// `None` for a kind that has no such turns.
     pub(crate) fn guessing(&self, claim: Claim, guess: &Guess<'_>) -> Option<RunGuess> {
         let call = Call::turn(claim.subject(), claim.ttl(), guess)?;
-        let limit = self.max_requests.saturating_sub(KEPT);
+        let limit = self.max_requests.saturating_sub(KEPT).max(1);
         Some(RunGuess::new(claim, call, guess, limit))
     }
 }

@@ -34,7 +34,7 @@ use crate::runtime::{Instant, Surroundings};
 use crate::topology::Endpoint;
 use crate::transport::{Request, Response, TransportError};
 
-pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, Taken};
+pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, OfTurn, Taken};
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack};
 pub(crate) use debounce::Settle;

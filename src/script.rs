@@ -18,11 +18,11 @@ pub(crate) use call::{Call, Verb};
 #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
 pub(crate) use kept::without_mark;
 pub(crate) use kept::{copy_of, keeping, mark};
-pub(crate) use lock::{Guess, RECEIPT_LIFE, Renewal, Subject, Write};
+pub(crate) use lock::{Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write};
 pub(crate) use paced::LONGEST_DEBOUNCE;
 pub(crate) use reads::{Reads, check_reads, check_writes, of_nothing};
 pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
 pub(crate) use reply::{YES, shape, verdict};
-pub(crate) use waiter::{Handover, Waiter, handed_over, may_be_free};
+pub(crate) use waiter::{Handover, Left, Waiter, handed_over, may_be_free};
 
 pub use inspection::{Holder, Inspection};

@@ -18,6 +18,14 @@ pub(super) struct Decided<A> {
 }
 
 impl<A> Decided<A> {
+    pub(super) const NOTHING: Self = Self {
+        places: Vec::new(),
+        answers: Vec::new(),
+        writes: Vec::new(),
+        owners: Vec::new(),
+        first_write: 0,
+    };
+
     /// The places in the turn of the items that have writes.
     pub(super) fn writers(&self) -> impl Iterator<Item = usize> {
         let owners = self.owners.chunk_by(|left, right| left == right);

@@ -1,13 +1,14 @@
-//! A turn of one request, without the lock.
+//! A turn of one request: without the lock, or under a lock that was handed over.
 //!
 //! ```text
-//!  nothing is known ──────────────────────────────▶ the turn waits for the lock
-//!        │ known                                        ▲
-//!        ▼                                              │ held twice
-//!  decide by a guess ──▶ send ──┬── right: all are told │
-//!        ▲                      ├───────────────────────┘
-//!        └──────────────────────┤ wrong, or held
-//!                               └── wrong twice: the turn has the lock, and decides once more
+//!  nothing is known, or several compete ──────────▶ the turn waits for the lock
+//!        │ known                                        ▲       │ handed over
+//!        ▼                                              │ held  ▼
+//!  decide by a guess ──▶ send ──┬── right: all are told │     decide by what its last holder
+//!        ▲                      ├───────────────────────┘     left ──▶ send ──┬── right
+//!        └──────────────────────┤ wrong                                       │ wrong
+//!                               └── wrong twice: the turn has the lock, ◀─────┘
+//!                                   and decides once more
 //! ```
 //!
 //! The items are decided by what their reads will find: what the last turn left, and nothing for
@@ -21,21 +22,28 @@
 //! Under a lock each would wait for the other. The second guess that is wrong takes the lock, and
 //! so does the first one of the turns behind it, until one is right: what the reads find may never
 //! repeat.
+//!
+//! Of several processes most guesses are wrong. So a turn that met a queue is followed by turns
+//! that stand in it. Who gives the lock on tells the next holder what its shared reads find behind
+//! its writes. So such a turn takes the lock for one round trip, too.
 
 use std::time::Duration;
 
 use super::decide::{Turn, Under, decide};
+use super::decided::Decided;
 use super::driver::Driver;
 use super::gather::Bound;
 use super::guessed::{Found, Guessed};
 use super::known::{Known, may_guess};
 use super::reads::{Reads, bytes, retain};
 use super::section::Section;
+use super::seen::Expected;
+use crate::command::Reply;
 use crate::lock::Lock;
-use crate::operation::RunOrLock;
+use crate::operation::{Claim, Granted, RunOrLock};
 use crate::resp;
 use crate::runtime::Runtime;
-use crate::script;
+use crate::script::{self, IfWrong, Left};
 use crate::transport::Transport;
 
 /// What one guess comes to.
@@ -58,6 +66,9 @@ const LATEST: Duration = Duration::from_secs(20);
 /// in the queue.
 const HELD: u32 = 2;
 
+/// So many items share the requests of a wait.
+const MANY: usize = 2;
+
 /// Guesses, if the section and the lock have such turns. Returns a turn that has the lock, if it is
 /// not done.
 ///
@@ -70,7 +81,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     bound: Bound,
     known: Known<'_>,
 ) -> Result<Option<Found<S, T, R>>, u32> {
-    if !may_guess::<S, _, _>(lock) {
+    if !may_guess::<S, _, _>(lock) || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
         return Err(0);
     }
     // Pauses are counted: clocks of different clients may have nothing in common.
@@ -86,8 +97,11 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
         if !lock.has_turns() {
             break;
         }
-        let takes = is_wrong || !lock.without(1).has_turns();
-        match once(section, turn, &lock, bound, known, takes).await {
+        let if_wrong = match is_wrong || !lock.without(1).has_turns() {
+            true => IfWrong::Takes,
+            false => IfWrong::Leaves,
+        };
+        match once(section, turn, &lock, bound, known, if_wrong).await {
             Tried::Done(found) => return Ok(found),
             Tried::Unable => break,
             Tried::Held(requests) => {
@@ -103,37 +117,145 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     Err(sent)
 }
 
+/// Decides by what the last holder of the lock left, who handed the lock over. Returns a turn that
+/// still has the lock.
+pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    bound: Bound,
+    known: Known<'_>,
+    granted: Granted,
+    left: &Left,
+) -> Option<Found<S, T, R>> {
+    let pause = 2;
+    if pause > 0 {
+        lock.runtime().sleep(Duration::from_millis(pause)).await;
+    }
+    let prepared = prepare(
+        section,
+        turn,
+        lock,
+        bound,
+        known,
+        &granted.claim,
+        Some(left),
+    );
+    let prepared = match prepared {
+        Ok(prepared) => {
+            // A driver that was passed over must not write.
+            if !granted.claim.use_up() {
+                return None;
+            }
+            prepared
+        }
+        Err(Tried::Done(_)) => {
+            drop(lock.granted(granted));
+            return None;
+        }
+        Err(_) => Prepared::reading(turn, bound, lock)?,
+    };
+    match send(turn, lock, known, granted.claim, prepared, IfWrong::Keeps).await {
+        Tried::Done(found) => found,
+        // It was lost.
+        _ => {
+            turn.put_back(|_| false);
+            turn.end(Vec::new());
+            None
+        }
+    }
+}
+
 async fn once<S: Section, T: Transport, R: Runtime>(
     section: &S,
     turn: &Turn<S>,
     lock: &Lock<T, R>,
     bound: Bound,
     known: Known<'_>,
-    takes: bool,
+    if_wrong: IfWrong,
 ) -> Tried<S, T, R> {
-    let begun_at = lock.runtime().now();
-    let Some(mut items) = turn.ask(bound) else {
-        return Tried::Done(None);
-    };
-    let mut reads = Reads::of(items.iter().map(|item| &**item));
-    let expected = known.seen.guess(lock.key(), &reads, begun_at);
-    let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
     // If there is an error, who asks for the lock has it, too.
-    let (Some((text, expected)), Ok(claim)) = (with_text, lock.new_claim()) else {
+    let Ok(claim) = lock.new_claim() else {
         return Tried::Unable;
     };
+    match prepare(section, turn, lock, bound, known, &claim, None) {
+        Ok(prepared) => send(turn, lock, known, claim, prepared, if_wrong).await,
+        Err(tried) => tried,
+    }
+}
+
+/// A turn that is to be sent.
+struct Prepared<S: Section> {
+    guessed: Guessed<S>,
+    /// What the reads are expected to find, as it travels.
+    text: String,
+    redis_us: u64,
+    /// Whether it was decided.
+    is_decided: bool,
+}
+
+impl<S: Section> Prepared<S> {
+    /// Nothing is known: it only learns what the reads find.
+    fn reading<T: Transport, R: Runtime>(
+        turn: &Turn<S>,
+        bound: Bound,
+        lock: &Lock<T, R>,
+    ) -> Option<Self> {
+        let items = turn.ask(bound)?;
+        let reads = Reads::of(items.iter().map(|item| &**item));
+        // One reply more than there are reads, which no reads find.
+        let expected = vec![Reply::Nil; reads.commands.len() + 1];
+        Some(Self {
+            text: resp::text(&expected)?,
+            redis_us: 0,
+            is_decided: false,
+            guessed: Guessed {
+                items,
+                reads,
+                expected,
+                decided: Decided::NOTHING,
+                common: Vec::new(),
+                begun_at: lock.runtime().now(),
+            },
+        })
+    }
+}
+
+/// Decides by what the reads will find, as far as that is known.
+fn prepare<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    bound: Bound,
+    known: Known<'_>,
+    claim: &Claim,
+    left: Option<&Left>,
+) -> Result<Prepared<S>, Tried<S, T, R>> {
+    let begun_at = lock.runtime().now();
+    let Some(mut items) = turn.ask(bound) else {
+        return Err(Tried::Done(None));
+    };
+    let mut reads = Reads::of(items.iter().map(|item| &**item));
+    if let Some(left) = left {
+        (known.seen).left(lock.key(), begun_at, &reads, left);
+    }
+    let expected = known.seen.guess(lock.key(), &reads, begun_at);
+    let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
+    let Some((text, Expected { redis_us, found })) = with_text else {
+        return Err(Tried::Unable);
+    };
     let Some(has) = turn.begin() else {
-        return Tried::Done(None);
+        return Err(Tried::Done(None));
     };
     retain(&mut items, &has);
     reads.retain(&has);
     if items.is_empty() {
-        return end(turn);
+        return Err(end(turn));
     }
     let decided = {
         let under = Under {
             reads: &reads,
-            replies: &expected.found,
+            replies: &found,
             max_bytes: bound.bytes,
             fence: 0,
             check_writes: &|writes| claim.check_writes(writes),
@@ -147,37 +269,54 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     turn.put_back(|place| is_decided[place]);
     retain(&mut items, &is_decided);
     reads.retain(&is_decided);
-    let common = match decided.writes.is_empty() {
+    let common = match decided.writes.is_empty() && left.is_none() {
         true => Vec::new(),
         false => known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound),
     };
-    let writes = [&decided.writes[..], &common].concat();
-    if bytes(&reads.commands) + bytes(&writes) + text.len() > bound.bytes {
+    if bytes(&reads.commands) + bytes(&decided.writes) + bytes(&common) + text.len() > bound.bytes {
         turn.retreat();
         items.iter().for_each(|item| item.reopen());
-        return Tried::Unable;
+        return Err(Tried::Unable);
     }
-    // If this does not end, the next driver gives the lock back.
-    if !turn.commit(&claim.token) {
-        return Tried::Done(None);
-    }
-    let lasts = lock.lasts().min(LATEST).as_micros() as u64;
-    let guess = script::Guess {
-        reads: &reads.commands,
-        found: &text,
-        writes: &writes,
-        until_us: expected.redis_us.saturating_add(lasts),
-        takes,
-    };
-    let outcome = lock.guess(claim, &guess).await;
     let guessed = Guessed {
         items,
         reads,
-        expected: expected.found,
+        expected: found,
         decided,
         common,
         begun_at,
     };
+    Ok(Prepared {
+        guessed,
+        text,
+        redis_us,
+        is_decided: true,
+    })
+}
+
+async fn send<S: Section, T: Transport, R: Runtime>(
+    turn: &Turn<S>,
+    lock: &Lock<T, R>,
+    known: Known<'_>,
+    claim: Claim,
+    prepared: Prepared<S>,
+    if_wrong: IfWrong,
+) -> Tried<S, T, R> {
+    let Prepared { guessed, text, .. } = prepared;
+    // If this does not end, the next driver gives the lock back.
+    if prepared.is_decided && !turn.commit(&claim.token) {
+        return Tried::Done(None);
+    }
+    let lasts = lock.lasts().min(LATEST).as_micros() as u64;
+    let guess = script::Guess {
+        reads: &guessed.reads.commands,
+        found: &text,
+        writes: &[&guessed.decided.writes[..], &guessed.common].concat(),
+        told: guessed.common.len(),
+        until_us: prepared.redis_us.saturating_add(lasts),
+        if_wrong,
+    };
+    let outcome = lock.guess(claim, &guess).await;
     match outcome {
         Ok(RunOrLock::Ran { fence, replies }) => {
             guessed.ran(turn, lock, known, fence, replies);

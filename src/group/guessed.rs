@@ -49,7 +49,7 @@ impl<S: Section> Guessed<S> {
     ) {
         let (count, decided) = (self.items.len(), &mut self.decided);
         let found = decided.split_off_found(&mut replies);
-        if !decided.writes.is_empty() {
+        if !decided.writes.is_empty() || !self.common.is_empty() {
             known.meets(lock, &self.reads, self.reads.alone(decided.writers()));
             known.note::<S, _, _>(lock, fence, self.common.into_iter().zip(found), &self.reads);
         }

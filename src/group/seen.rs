@@ -10,7 +10,7 @@ use crate::command::{Command, Reply};
 use crate::locked::locked;
 use crate::resp;
 use crate::runtime::Instant;
-use crate::script;
+use crate::script::{self, Left};
 
 /// Of so many names it knows something. A name that is not known costs a turn a round trip.
 const NAMES: usize = 64;
@@ -28,6 +28,9 @@ const OLD: Duration = Duration::from_secs(600);
 /// Otherwise they would come just too late for it, each time.
 const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
 
+/// After a turn that met several others, so many more turns expect them.
+const CROWDED: u8 = 4;
+
 /// Of each name; `None` for one that reads too much.
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
 
@@ -41,6 +44,8 @@ struct Last {
     ended_at: Instant,
     /// The last guesses were wrong, though what the reads found was known.
     is_in_vain: bool,
+    /// Several others have turns of it, too: so many turns may meet fewer.
+    crowded: u8,
     /// How many items were there when it ended: its own, and those that waited.
     were_there: usize,
 }
@@ -136,10 +141,10 @@ impl Seen {
                 names.remove(&oldest);
             }
         }
-        let is_in_vain = match names.get(name) {
+        let (is_in_vain, crowded) = match names.get(name) {
             Some(None) => return,
-            Some(Some(last)) => last.is_in_vain,
-            None => false,
+            Some(Some(last)) => (last.is_in_vain, last.crowded),
+            None => (false, 0),
         };
         let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
         let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
@@ -154,6 +159,7 @@ impl Seen {
             asked: asked(reads),
             ended_at: at,
             is_in_vain,
+            crowded,
             were_there: 0,
         });
         names.insert(name.to_owned(), last);
@@ -190,6 +196,21 @@ impl Seen {
         });
     }
 
+    /// At this time the last holder of the lock left that. What else is known stays.
+    pub(super) fn left(&self, name: &str, at: Instant, reads: &Reads, left: &Left) {
+        let found = reads.commands.iter().filter_map(|read| {
+            let found = left.found.iter().find(|(words, _)| words == read.args());
+            Some((read.clone(), found?.1.clone()))
+        });
+        if self.last(name, |_| ()).is_none() {
+            return self.note(name, left.redis_us, at, found, reads);
+        }
+        self.change(name, |last| {
+            (last.redis_us, last.at) = (left.redis_us, at);
+            last.found.extend(found);
+        });
+    }
+
     /// Whether the last turn that guessed was wrong twice.
     pub(super) fn is_in_vain(&self, name: &str) -> bool {
         self.last(name, |last| last.is_in_vain).unwrap_or_default()
@@ -197,6 +218,21 @@ impl Seen {
 
     pub(super) fn was_in_vain(&self, name: &str) {
         self.change(name, |last| last.is_in_vain = true);
+    }
+
+    /// Whether several others have turns of it, too.
+    pub(super) fn is_crowded(&self, name: &str) -> bool {
+        self.last(name, |last| last.crowded > 0).unwrap_or_default()
+    }
+
+    /// So many waited ahead of a turn that asked for the lock.
+    pub(super) fn waited_behind(&self, name: &str, ahead: u64) {
+        self.change(name, |last| {
+            last.crowded = match ahead {
+                0 => last.crowded.saturating_sub(1),
+                _ => CROWDED,
+            };
+        });
     }
 
     fn change(&self, name: &str, change: impl FnOnce(&mut Last)) {

@@ -8,12 +8,13 @@ use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess;
 use super::guessed::Found;
-use super::known::Known;
+use super::known::{Known, may_guess};
 use super::pace::Pace;
 use super::reads::{Reads, retain};
 use super::section::Section;
 use crate::lease::Lease;
 use crate::lock::Lock;
+use crate::operation::OfTurn;
 use crate::runtime::Runtime;
 use crate::select::select;
 use crate::transport::Transport;
@@ -36,7 +37,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     let work = async {
         let under_lock = match guess::run(section, &turn, lock, bound, known).await {
             Ok(found) => found,
-            Err(sent) => acquire(&turn, &lock.without(sent), bound).await,
+            Err(sent) => acquire(section, &turn, &lock.without(sent), bound, known).await,
         };
         if let Some(found) = under_lock {
             work(section, &turn, lock, bound, known, found).await;
@@ -48,9 +49,11 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
 
 /// Waits for the lock. `None` if that was in vain: the callers know why.
 async fn acquire<S: Section, T: Transport, R: Runtime>(
+    section: &S,
     turn: &Turn<S>,
     lock: &Lock<T, R>,
     bound: Bound,
+    known: Known<'_>,
 ) -> Option<Found<S, T, R>> {
     let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
@@ -61,14 +64,26 @@ async fn acquire<S: Section, T: Transport, R: Runtime>(
         }
         reads.commands.clone()
     };
-    match lock.acquire_for_each(&turn.acquisition, asked).await {
-        Ok((lease, replies)) => Some(Found {
-            lease,
-            items,
-            reads,
-            replies,
-            begun_at,
-        }),
+    let of_turn = OfTurn {
+        guesses: may_guess::<S, _, _>(lock),
+        listens: known.seen.is_crowded(lock.key()),
+    };
+    let granted = lock.acquire_for_turn(&turn.acquisition, of_turn, asked);
+    match granted.await {
+        Ok(mut granted) => {
+            known.seen.waited_behind(lock.key(), granted.ahead);
+            if let Some(left) = granted.left.take() {
+                return guess::handed(section, turn, lock, bound, known, granted, &left).await;
+            }
+            let (lease, replies) = lock.granted(granted);
+            Some(Found {
+                lease,
+                items,
+                reads,
+                replies,
+                begun_at,
+            })
+        }
         Err(error) => {
             fail(turn, reads.items(), &error);
             None
@@ -125,7 +140,8 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     turn.answer(answers);
     let common = known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound);
     let fence = lease.fence();
-    let waiting = if decided.writes.is_empty() {
+    let tells = known.seen.is_crowded(lock.key()) && !common.is_empty();
+    let waiting = if decided.writes.is_empty() && !tells {
         known.note::<S, _, _>(lock, fence, reads.found(&common, &replies), &reads);
         release(turn, lease).await
     } else {
@@ -134,7 +150,7 @@ async fn work<S: Section, T: Transport, R: Runtime>(
             return;
         }
         let outcome = lease
-            .commit_each(&[&decided.writes[..], &common].concat())
+            .commit_each(&[&decided.writes[..], &common].concat(), common.len())
             .await;
         turn.end(match outcome {
             Ok(mut replies) => {

@@ -12,7 +12,7 @@
 -- A script gets an integer as a double, which is exact below 2^53. A larger one is marked by a
 -- comma, unless its digits are read again where the command has stored them.
 --
--- provides  resp run
+-- provides  ROOM resp run
 local function line(mark, text)
   return mark .. string.gsub(text, '[^ -$&-~]', function(byte) return string.format('%%%02X', string.byte(byte)) end) .. string.char(13, 10)
 end
@@ -31,11 +31,14 @@ end
 -- longer reply is left out, and so is one for which those before it leave no room: each is an error
 -- in its place.
 local MOST = 2 ^ 20 - 4096
+local ROOM = MOST
 local function left_out(took) return line('-', 'reply over 1 MiB' .. (took > MOST and '' or ', with others')) end
 -- ARGV[at…], up to ARGV[till] if it is given: for each command the number of its words, then the
--- words. INCR, DECR, INCRBY, DECRBY and HINCRBY leave behind what they reply.
-local function run(at, till)
-  local replies, room = {}, MOST
+-- words. INCR, DECR, INCRBY, DECRBY and HINCRBY leave behind what they reply. With `room` the
+-- results go behind others, which have left that much; ROOM is what is left in the end.
+local function run(at, till, room)
+  local replies = {}
+  room = room or MOST
   while at ~= till and ARGV[at] do
     local last = at + ARGV[at]
     local reply = redis.pcall(unpack(ARGV, at + 1, last))
@@ -48,6 +51,7 @@ local function run(at, till)
     replies[#replies + 1] = text
     at = last + 1
   end
+  ROOM = room
   return table.concat(replies)
 end
 

@@ -16,7 +16,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         fair: Some("several limits cannot be fair: who waits for one would keep others from the rest"),
         ..REFUSALS

@@ -17,7 +17,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         signal_list: Some("several names at once have no signal list: other programs' waiters block on a list of each name"),
         turns: Some("several names at once have no turns that callers could share: callers with other names would not be in them"),

@@ -9,6 +9,7 @@
 -- script inspect: version inspect
 -- script force_release: force_release if_waited_for pass_on reply
 -- script turn: version life turn
+-- script handed_turn: version life handed_turn if_waited_for pass_on reply
 
 --- storage
 -- A lock as a string that holds its holder's token.
@@ -83,6 +84,22 @@ local function extend(ms)
   return left
 end
 
+--- left
+-- What the next holder is told of beside the lock: reads at the end of the commands, and what they
+-- found. It need not read that once more. The line breaks of RESP stand as %n.
+--
+-- provides  LEFT run_last
+-- needs     ROOM resp run
+local LEFT = ''
+-- As `run`. ARGV[tell…] are such reads, if there are any.
+local function run_last(at, tell)
+  if not tell then return run(at) end
+  local results = run(at, tell)
+  local found = run(tell, nil, ROOM)
+  LEFT = ' ' .. string.gsub(resp({ unpack(ARGV, tell) }) .. found, string.char(13, 10), '%%n')
+  return results .. found
+end
+
 --- hand_over
 -- Gives the lock, which is free now, to the first waiter that is alive and hears of it, or to one
 -- that was overtaken for too long (`hearing`).
@@ -98,7 +115,7 @@ end
 -- them is told. A waiter of another version asks by itself.
 --
 -- provides  hand_over
--- needs     HOLDER NAME gather in_order insists integer is_told_first issue_fence listens
+-- needs     HOLDER LEFT NAME gather in_order insists integer is_told_first issue_fence listens
 -- needs     liveness_left may_be_overtaken now_us remove_waiter
 -- Whoever listens elsewhere hears of a lock that is kept for less than its ttl too, and must ask
 -- for it.
@@ -108,7 +125,7 @@ local function give(waiter, most)
   HOLDER = token
   remove_waiter(waiter)
   local fence = issue_fence(token, ttl, label)
-  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(now_us()) or '1'
+  local told = want == '' and tonumber(ms) <= most and fence .. ' ' .. integer(now_us()) .. LEFT or '1'
   if channel ~= '' then redis.pcall('PUBLISH', channel, told) end
 end
 local function hand_over(quietly)
@@ -138,56 +155,95 @@ local function hand_over(quietly)
   for _, channel in pairs(asks) do redis.pcall('PUBLISH', channel, '0') end
 end
 
---- turn
--- Runs commands as if under the lock, without taking it: if nobody has it or waits for it, and the
--- reads find what the caller expects. If they find something else, it tells that, and takes the
--- lock if it is to; the caller decides anew.
+--- guess
+-- What turns of one request have in common. They run commands only if reads find what the caller
+-- expects.
 --
--- No copy of the request runs commands then that comes late: it left a mark. The time until which
--- the commands may run is told by a client's clock, so it does not do for that.
+-- No copy of a request that ran nothing runs commands when it comes late: that left a mark. The
+-- time until which the commands may run is told by a client's clock, so it does not do for that.
 --
 -- ARGV  1 nonce · 2 token · 3 ttl in ms · 4 what the reads find, as `resp` has it · 5 where in
 --       ARGV the commands begin · 6 until when they may run, in Redis's us · 7 label · 8 set if it
---       is to take the lock · 9 as in `life` · 10… reads, then commands
+--       is to take the lock · 9 as in `life` · 10 as 6 of `release` · 11… reads, then commands
 -- reply {2, nonce, fence, results}  the commands ran, under this fence; without commands the reads
 --                                   found that, and it is Redis's time
 --       {1, nonce, fence, found}    held by this token, with the full ttl; what the reads found
 --       {3, nonce, us, found}       what the reads found at this time: nothing ran
 --       {0, nonce}                  another has the lock, or waits for it: nothing ran
---       {-1, nonce}                 a straggler: nothing ran
+--       {-1, nonce}                 a straggler, or the lock is lost: nothing ran
 --
--- needs     DONE GONE HOLDER NAME RECEIPT WAITERS WENT extend hold_of integer issue_fence now_us
--- needs     run save take
-local RECEIPT_MS = 30000
+-- provides  RAN_MS answered expects mark ran
+-- needs     DONE GONE RECEIPT WENT now_us run
+local RAN_MS = 30000
+local function answered()
+  local fence, results = string.match(DONE or '', '^ran (%d+) (.*)$')
+  if fence then return { 2, ARGV[1], fence, results } end
+  if WENT or DONE then return { -1, ARGV[1] } end
+end
+local function mark() redis.call('SET', GONE, '', 'PX', 60000) end
+-- Whether the commands may run, what the reads found, and where the commands begin.
+local function expects()
+  local behind = tonumber(ARGV[5])
+  local found = run(11, behind)
+  local left_us = tonumber(ARGV[6]) - now_us()
+  return found == ARGV[4] and left_us > 0 and left_us < RAN_MS * 1000, found, behind
+end
+-- The commands may have broken what follows. A repeat must not run them again.
+local function ran(fence, results)
+  redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RAN_MS)
+  return { 2, ARGV[1], fence, results }
+end
+
+--- turn
+-- Runs commands as if under the lock, without taking it: if nobody has it or waits for it, and the
+-- reads find what the caller expects. If they find something else, it tells that, and takes the
+-- lock if it is to; the caller decides anew.
+--
+-- needs     HOLDER NAME RAN_MS WAITERS answered expects extend hold_of integer issue_fence
+-- needs     mark now_us ran run save take
 local mine = HOLDER == ARGV[2]
 if not mine then
-  local ran, results = string.match(DONE or '', '^ran (%d+) (.*)$')
-  if ran then return { 2, ARGV[1], ran, results } end
-  if WENT or DONE then return { -1, ARGV[1] } end
+  local reply = answered()
+  if reply then return reply end
   -- MGET does not find a name of another type.
   if HOLDER or WAITERS ~= '' or redis.call('EXISTS', NAME) == 1 then
-    redis.call('SET', GONE, '', 'PX', 60000)
+    mark()
     return { 0, ARGV[1] }
   end
 end
-local behind = tonumber(ARGV[5])
-local found = run(10, behind)
-local left_us = tonumber(ARGV[6]) - now_us()
-if not mine and found == ARGV[4] and left_us > 0 and left_us < RECEIPT_MS * 1000 then
+local is_right, found, behind = expects()
+if not mine and is_right then
   -- A full Redis refuses the fence, before anything has run.
-  local fence = ARGV[behind] and issue_fence(ARGV[2], RECEIPT_MS, ARGV[7]) or integer(now_us())
-  local results = run(behind)
-  -- The commands may have broken what follows. A repeat must not run them again.
-  redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RECEIPT_MS)
-  return { 2, ARGV[1], fence, results }
+  local fence = ARGV[behind] and issue_fence(ARGV[2], RAN_MS, ARGV[7]) or integer(now_us())
+  return ran(fence, run(behind))
 end
 local fence = mine and hold_of(ARGV[2])
 if fence then
   extend(ARGV[3])
   save()
 else
-  redis.call('SET', GONE, '', 'PX', 60000)
+  mark()
   if ARGV[8] == '' then return { 3, ARGV[1], integer(now_us()), found } end
   take(ARGV[2], ARGV[3], function() fence = issue_fence(ARGV[2], ARGV[3], ARGV[7]) end)
 end
 return { 1, ARGV[1], fence, found }
+
+--- handed_turn
+-- The same under the lock, which was handed over with what its last holder left. Gives it on, if
+-- the commands ran.
+--
+-- provides  reply
+-- needs     HOLDER WENT answered expects extend free free_again hold_of mark ran run_last save
+if HOLDER ~= ARGV[2] then return answered() or { -1, ARGV[1] } end
+local is_right, found, behind = expects()
+local fence = hold_of(ARGV[2]) or '0'
+if WENT or not is_right then
+  mark()
+  extend(ARGV[3])
+  save()
+  return { 1, ARGV[1], fence, found }
+end
+-- First, as in `release`.
+free()
+local reply = ran(fence, run_last(behind, tonumber(ARGV[10])))
+free_again()

@@ -11,7 +11,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
-    turn: Some(script!(mutex::TURN)),
+    turns: Some([script!(mutex::TURN), script!(mutex::HANDED_TURN)]),
     refusals: Refusals::NONE,
 };
 
@@ -24,7 +24,7 @@ pub(super) static TAKING_OVER: Row = Row {
     waking: Waking::Poll,
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         fair: Some("who takes a lock over is not fair"),
         turns: Some("who takes a lock over has no turns that callers could share"),

@@ -19,7 +19,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Broadcast(kept),
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         majority: Some("what is executed once lives behind one bridge, not several: they would have to agree on its result"),
         ..Refusals::NONE

@@ -94,17 +94,37 @@ local results = table.concat({ fence or 0, ms, run(8) }, ' ')
 if NUMBER > 0 then leave_receipt(results, life) elseif DONE then redis.call('PEXPIRE', RECEIPT, life) end
 return { 1, ARGV[1], results }
 
+--- run_last
+-- Runs the commands behind which the lock is free.
+--
+-- provides  run_last
+-- needs     run
+local run_last = run
+
+--- free_again
+-- Commands may have written a key of the lock, too.
+--
+-- provides  free_again
+-- needs     BEHIND NAMES free
+local function free_again()
+  for at = BEHIND, #KEYS do
+    if NAMES[KEYS[at]] then return free() end
+  end
+end
+
 --- release
 -- Gives a held lock back, after the commands that may only run under it (commit).
 --
 -- ARGV  1 nonce · 2 token, or owner · 3 session · 4 number of the write · 5 fence of the hold, 0 if
---       the lease does not know it, and without commands · 6… commands
+--       the lease does not know it, and without commands · 6 where in ARGV the reads begin of which
+--       the next holder is told, or empty · 7… commands
 -- reply {1, nonce, results}  it was held, and is no longer
 --       {0, nonce}           lost: nothing ran
 --       {-1, nonce}          it ran before, and its reply is not known any more
 --
 -- provides  reply
--- needs     BEHIND NAMES RECEIPT_MS acquired free is_another is_held leave_receipt lost replay run
+-- needs     RECEIPT_MS acquired free free_again is_another is_held leave_receipt lost replay
+-- needs     run_last
 local reply = replay()
 if reply then return reply end
 if not is_held() then return lost() end
@@ -116,13 +136,10 @@ free()
 if is_over then
   reply = lost()
 else
-  reply = { 1, ARGV[1], run(6) }
+  reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }
   -- The commands may have broken what follows. A repeat must not run them again.
   leave_receipt(reply[3], RECEIPT_MS)
-  -- They may have written a key of the lock, too.
-  local is_touched = false
-  for at = BEHIND, #KEYS do is_touched = is_touched or NAMES[KEYS[at]] end
-  if is_touched then free() end
+  free_again()
 end
 
 --- abandon

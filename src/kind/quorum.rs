@@ -13,7 +13,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Poll,
     raise: Some(script!(quorum::RAISE)),
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         fair: Some("a lock over several bridges cannot be fair: they have no queue in common"),
         commands: Some("a lock over several bridges runs no commands: they have no data in common; use the fence where the data is"),

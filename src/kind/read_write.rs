@@ -29,7 +29,7 @@ const fn row(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
         waking: Waking::HandOver,
         raise: None,
         downgrade,
-        turn: None,
+        turns: None,
         refusals: Refusals {
             signal_list: Some("a read/write lock has no signal list: no other program's readers block on one"),
             turns,

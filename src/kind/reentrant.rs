@@ -12,7 +12,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Broadcast(Name::redisson_channel),
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         fair: Some("a reentrant lock cannot be fair: those who wait for it do not queue"),
         label: Some("a reentrant lock has no label: its owner says who holds it"),

@@ -17,7 +17,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::Poll,
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: Refusals {
         fair: Some("reservations cannot be fair: those who wait for units do not queue"),
         signal_list: Some("reservations have no signal list: no other program's waiters block on one"),

@@ -15,8 +15,8 @@ pub(super) struct Row {
     pub(super) raise: Option<Script>,
     /// Makes a reader of a writer.
     pub(super) downgrade: Option<Script>,
-    /// Runs commands as if under the lock, or takes it.
-    pub(super) turn: Option<Script>,
+    /// Runs commands as if under the lock, or takes it; and under the lock, which it gives on.
+    pub(super) turns: Option<[Script; 2]>,
     pub(super) refusals: Refusals,
 }
 

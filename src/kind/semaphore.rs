@@ -11,7 +11,7 @@ pub(super) static ROW: Row = Row {
     waking: Waking::HandOver,
     raise: None,
     downgrade: None,
-    turn: None,
+    turns: None,
     refusals: REFUSALS,
 };
 

@@ -34,8 +34,8 @@ fn scripts() -> impl Iterator<Item = (String, &'static Script)> {
                 &scripts.force_release,
             ]
         });
-        let others = [&row.raise, &row.downgrade, &row.turn];
-        let others = others.into_iter().flatten();
+        let others = [&row.raise, &row.downgrade].into_iter().flatten();
+        let others = others.chain(row.turns.iter().flatten());
         (of_operations.chain(others).enumerate())
             .map(move |(at, script)| (format!("{kind} {at}"), script))
     };

@@ -9,7 +9,7 @@ use crate::command::{Command, Reply};
 use crate::drive::{drive, drive_reading};
 use crate::error::{Error, Fault};
 use crate::lease::Lease;
-use crate::operation::{Acquire, AcquireOptions, Claim, Granted, Taken};
+use crate::operation::{Acquire, AcquireOptions, Claim, Granted, OfTurn, Taken};
 use crate::runtime::Runtime;
 use crate::token::Session;
 use crate::transport::Transport;
@@ -144,20 +144,20 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         acquisition: &Acquisition,
         reads: impl FnMut() -> Vec<Command>,
     ) -> Result<(Lease<T, R>, Vec<Reply>), Error> {
-        let acquire = self.acquiring_as(acquisition, false)?;
+        let acquire = self.acquiring_as(acquisition, None)?;
         let asking = pin!(drive_reading(&self.host, acquire, reads));
         Ok(self.granted(self.unless_gone(asking).await?.lock()?))
     }
 
-    /// As [`Lock::acquire_as`], but the reply to a read that failed is its error.
-    pub(crate) async fn acquire_for_each(
+    /// As [`Lock::acquire_as`], for a shared turn.
+    pub(crate) async fn acquire_for_turn(
         &self,
         acquisition: &Acquisition,
+        turn: OfTurn,
         reads: impl FnMut() -> Vec<Command>,
-    ) -> Result<(Lease<T, R>, Vec<Reply>), Fault> {
-        let acquire = self.acquiring_as(acquisition, true)?;
-        let granted = drive_reading(&self.host, acquire, reads).await?;
-        Ok(self.granted(granted.lock()?))
+    ) -> Result<Granted, Fault> {
+        let acquire = self.acquiring_as(acquisition, Some(turn))?;
+        drive_reading(&self.host, acquire, reads).await?.lock()
     }
 
     /// Runs `work` under the lock. Renews the lock every third of its ttl while the work runs, and
@@ -244,15 +244,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
-    /// With `tells_each` a read that failed is a reply.
     pub(crate) fn acquiring_as(
         &self,
         acquisition: &Acquisition,
-        tells_each: bool,
+        turn: Option<OfTurn>,
     ) -> Result<Acquire, Fault> {
         self.settings.check()?;
         let options = AcquireOptions {
-            tells_each,
+            turn,
             ..self.options_of(Some(self.wait))
         };
         let runtime = self.runtime();
@@ -278,7 +277,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             max_requests: self.max_requests,
             fair: self.settings.fair,
             reads_in_any_case: false,
-            tells_each: false,
+            turn: None,
         }
     }
 

@@ -43,8 +43,16 @@ pub(crate) struct AcquireOptions {
     pub(crate) fair: bool,
     /// Whether it has what its reads found even if it is not granted.
     pub(crate) reads_in_any_case: bool,
-    /// Whether a read that failed is a reply, and does not fail the acquisition.
-    pub(crate) tells_each: bool,
+    pub(crate) turn: Option<OfTurn>,
+}
+
+/// It is for a shared turn: a read that failed is a reply, and does not fail it.
+#[derive(Clone, Copy)]
+pub(crate) struct OfTurn {
+    /// What the last holder left is as good as its reads.
+    pub(crate) guesses: bool,
+    /// It listens from its first request on, since it expects to wait.
+    pub(crate) listens: bool,
 }
 
 /// Takes a lock, or waits for it as its options say.
@@ -57,6 +65,7 @@ pub(crate) struct Acquire {
     waiter: Option<Waiter>,
     /// Whether a lease that was handed over is complete, or something is still to be asked for.
     accepts_handover: bool,
+    has_reads: bool,
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
     needs_cleanup: bool,
     requests: u32,

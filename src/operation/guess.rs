@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit, Why};
 use crate::command::Reply;
 use crate::error::Fault;
-use crate::script::{Answer, Call, Guess, shape};
+use crate::script::{Answer, Call, Guess, IfWrong, shape};
 
 /// What it comes to.
 pub(crate) enum RunOrLock {
@@ -20,7 +20,8 @@ pub(crate) enum RunOrLock {
         replies: Vec<Reply>,
         requests: u32,
     },
-    /// Another has the lock, or waits for it. Nothing ran. It took so many requests.
+    /// Another has the lock, or waits for it; or the lock that it had is lost. Nothing ran. It took
+    /// so many requests.
     Held(u32),
 }
 
@@ -28,7 +29,7 @@ pub(crate) enum RunOrLock {
 pub(crate) struct RunGuess {
     claim: Claim,
     ask: Ask,
-    takes: bool,
+    if_wrong: IfWrong,
     until_us: u64,
 }
 
@@ -39,7 +40,7 @@ impl RunGuess {
         Self {
             claim,
             ask,
-            takes: guess.takes,
+            if_wrong: guess.if_wrong,
             until_us: guess.until_us,
         }
     }
@@ -60,10 +61,13 @@ impl RunGuess {
     fn outcome(&self, cx: &Cx<'_>, asked: Completed) -> Result<RunOrLock, Fault> {
         let (fence, found) = match asked.outcome? {
             Answer::Ran { fence, replies } => {
+                if self.if_wrong == IfWrong::Keeps {
+                    (self.claim).observe_release(cx.host(), cx.now, asked.asked_at);
+                }
                 let replies = self.claim.quoted(replies);
                 return Ok(RunOrLock::Ran { fence, replies });
             }
-            Answer::Missed { redis_us, replies } if !self.takes => {
+            Answer::Missed { redis_us, replies } if self.if_wrong == IfWrong::Leaves => {
                 self.check_time(asked.requests, redis_us)?;
                 return Ok(RunOrLock::Missed {
                     redis_us,
@@ -85,8 +89,12 @@ impl RunGuess {
             deadline,
             fence,
             replies: found,
+            left: None,
         };
-        let granted = Granted::of(&self.claim, cx, asked.requests, grant);
+        let granted = match self.if_wrong {
+            IfWrong::Keeps => Granted::again(&self.claim, cx, grant),
+            _ => Granted::of(&self.claim, cx, asked.requests, grant),
+        };
         Ok(RunOrLock::Lock(Box::new(granted)))
     }
 

@@ -82,12 +82,13 @@ impl Hold {
         if is_over || !self.claim.is_own() {
             return None;
         }
-        let call = self.release(LAST, &[]);
+        let call = self.release(LAST, &[], 0);
         Some(GiveBack::lease(self.claim.clone(), call, tells_loss))
     }
 
     /// The call that gives it back, as its write of this number.
-    pub(super) fn release(&self, number: u64, commands: &[Command]) -> Call {
+    /// The next holder is told what the last `told` of the commands find, which only read.
+    pub(super) fn release(&self, number: u64, commands: &[Command], told: usize) -> Call {
         let write = Write {
             session: &self.claim.session,
             number,
@@ -98,7 +99,7 @@ impl Hold {
             },
             commands,
         };
-        Call::release(self.claim.subject(), &write)
+        Call::release(self.claim.subject(), &write, told)
     }
 
     /// Until what is returned is dropped, it is kept.

@@ -22,6 +22,8 @@ pub(crate) struct Write {
     commands: Vec<Command>,
     /// Whether a command that failed is a reply, and not the error of all.
     tells_each: bool,
+    /// Of so many of the commands, which come last and only read, the next holder is told.
+    told_next: usize,
     /// For how long this renewal keeps the hold, if not for the lease's own ttl.
     once: Option<Duration>,
     /// The ttl that it asks for, if that is known; else the script knows it.
@@ -73,10 +75,11 @@ impl Write {
     }
 
     /// As [`Write::commit`]. A command that failed does not fail the others: its reply is the
-    /// error.
-    pub(crate) fn commit_each(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
+    /// error. The next holder is told what the last `told` commands find, which only read.
+    pub(crate) fn commit_each(hold: Arc<Hold>, commands: Vec<Command>, told: usize) -> Self {
         Self {
             tells_each: true,
+            told_next: told,
             ..Self::commit(hold, commands)
         }
     }
@@ -91,6 +94,7 @@ impl Write {
             aimed,
             commands,
             tells_each: false,
+            told_next: 0,
             once: None,
             told: None,
             renewal: Renewal::NONE,
@@ -122,9 +126,9 @@ impl Write {
         }
         let number = self.writing.as_ref().map_or(0, |writing| writing.number);
         let call = match self.aimed {
-            Aimed::Release => self.hold.release(LAST, &[]),
+            Aimed::Release => self.hold.release(LAST, &[], 0),
             Aimed::Commit => {
-                let call = self.hold.release(number, &self.commands);
+                let call = self.hold.release(number, &self.commands, self.told_next);
                 call.telling_each(self.tells_each)
             }
             Aimed::Renew | Aimed::Downgrade | Aimed::Exec => self.renewing(number)?,

@@ -128,9 +128,12 @@ impl Call {
         call
     }
 
-    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>) -> Self {
+    /// The next holder is told what the last `told` of the commands find, which only read.
+    pub(crate) fn release(subject: Subject<'_>, write: &Write<'_>, told: usize) -> Self {
+        /// The place of the first command in the script's arguments.
+        const FIRST: usize = 7;
         let mut call = Self::about(&subject.kind.scripts().release, Verb::Act, subject);
-        call.write(write);
+        call.write(write).told(FIRST, write.commands, told);
         call.ends_behind_commands = !write.commands.is_empty();
         call.commands(write.commands)
     }
@@ -215,6 +218,14 @@ impl Call {
             .number(write.fence)
     }
 
+    /// Where in the arguments, in which `commands` begin at `first`, the last `told` of them begin.
+    fn told(&mut self, first: usize, commands: &[Command], told: usize) -> &mut Self {
+        match commands.len().saturating_sub(told) {
+            before if told > 0 => self.number((first + words(&commands[..before])) as u64),
+            _ => self.arg(""),
+        }
+    }
+
     /// What a kind is asked by besides: for how long each server must have been up, or what is
     /// wanted.
     fn measure(&mut self, kind: &Kind, uptime: Option<Duration>) -> &mut Self {
@@ -231,29 +242,57 @@ pub(crate) struct Guess<'a> {
     /// What the reads are expected to find, as their replies travel.
     pub(crate) found: &'a str,
     pub(crate) writes: &'a [Command],
+    /// Of so many of the writes, which come last and only read, the next holder is told.
+    pub(crate) told: usize,
     /// Until when the writes may run, by Redis's clock.
     pub(crate) until_us: u64,
-    /// Whether it takes the lock if the reads find something else.
-    pub(crate) takes: bool,
+    pub(crate) if_wrong: IfWrong,
+}
+
+/// What becomes of the lock if the reads find something else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfWrong {
+    /// It stays free.
+    Leaves,
+    Takes,
+    /// The turn has the lock, and keeps it. If the reads find what is expected, it gives it on.
+    Keeps,
+}
+
+/// How many words of a script's arguments these are.
+fn words(commands: &[Command]) -> usize {
+    commands
+        .iter()
+        .map(|command| 1 + command.args().len())
+        .sum()
 }
 
 impl Call {
     /// Runs commands as if under the lock, or tells what the reads found, and may take the lock for
-    /// `ttl`. `None` for other kinds than the mutex.
+    /// `ttl`. If it has the lock, it runs them and gives it on, or keeps it for `ttl`. `None` for
+    /// other kinds than the mutex.
     #[inline(never)]
     pub(crate) fn turn(subject: Subject<'_>, ttl: Duration, guess: &Guess<'_>) -> Option<Self> {
         /// The place of the first read in the script's arguments.
-        const FIRST: usize = 10;
-        let words = guess.reads.iter().map(|read| 1 + read.args().len());
-        let behind = FIRST + words.sum::<usize>();
-        let mut call = Self::about(subject.kind.turn()?, Verb::Turn, subject);
+        const FIRST: usize = 11;
+        let behind = FIRST + words(guess.reads);
+        let [turn, handed_turn] = subject.kind.turns()?;
+        let script = match guess.if_wrong {
+            IfWrong::Keeps => handed_turn,
+            IfWrong::Leaves | IfWrong::Takes => turn,
+        };
+        let mut call = Self::about(script, Verb::Turn, subject);
         call.millis(ttl)
             .arg(guess.found)
             .number(behind as u64)
             .number(guess.until_us)
             .arg(subject.label)
-            .arg(if guess.takes { "takes" } else { "" })
-            .millis(subject.fence_life);
+            .arg(match guess.if_wrong {
+                IfWrong::Takes => "takes",
+                IfWrong::Leaves | IfWrong::Keeps => "",
+            })
+            .millis(subject.fence_life)
+            .told(behind, guess.writes, guess.told);
         let mut call = call.commands(&[guess.reads, guess.writes].concat());
         call.leaves_receipt = true;
         call.adds_up = !guess.writes.is_empty();

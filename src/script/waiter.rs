@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::call::millis;
+use crate::command::Reply;
 use crate::outside::number;
+use crate::resp;
 use crate::token::Token;
 
 /// A place in the queue.
@@ -49,11 +51,19 @@ pub(super) const fn fairness(fair: bool) -> &'static str {
 }
 
 /// What a release tells the waiter that now has the lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Handover {
     pub(crate) fence: u64,
-    /// Redis's clock when it happened, in microseconds.
+    pub(crate) left: Left,
+}
+
+/// What the last holder left behind.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Redis's clock at the hand-over, in microseconds.
     pub(crate) redis_us: u64,
+    /// Reads, as their words, and what they found.
+    pub(crate) found: Vec<(Vec<String>, Reply)>,
 }
 
 /// Whether a message says only that the lock may be free. Any other is about a lock that is the
@@ -64,9 +74,60 @@ pub(crate) fn may_be_free(message: &str) -> bool {
 
 /// Reads the message of a hand-over that leaves nothing to ask for.
 pub(crate) fn handed_over(message: &str) -> Option<Handover> {
-    let (fence, redis_us) = message.split_once(' ')?;
-    Some(Handover {
-        fence: number(fence)?,
-        redis_us: number(redis_us)?,
-    })
+    let mut words = message.splitn(3, ' ');
+    let (fence, redis_us) = (number(words.next()?)?, number(words.next()?)?);
+    let found = words.next().map_or_else(|| Some(Vec::new()), found)?;
+    let left = Left { redis_us, found };
+    Some(Handover { fence, left })
+}
+
+/// The reads, each as the number of its words and the words, and then what each found.
+fn found(text: &str) -> Option<Vec<(Vec<String>, Reply)>> {
+    let mut replies = resp::parse(&text.replace("%n", "\r\n"))?.into_iter();
+    let reads = replies.next()?;
+    let mut words = reads.as_array()?.iter().map(Reply::as_str);
+    let mut found = Vec::new();
+    for reply in replies {
+        let count = number(words.next()??)?;
+        let read = (0..count).map(|_| Some(words.next()??.to_owned()));
+        found.push((read.collect::<Option<_>>()?, reply));
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hand_over_tells_what_the_last_holder_left() {
+        let left = |found| {
+            let left = Left { redis_us: 8, found };
+            Some(Handover { fence: 7, left })
+        };
+        assert_eq!(handed_over("7 8"), left(Vec::new()));
+        let read = |words: &[&str], reply| (words.iter().map(ToString::to_string).collect(), reply);
+        assert_eq!(
+            handed_over("7 8 *5%n$1%n2%n$3%nGET%n$3%na b%n$1%n1%n$6%nDBSIZE%n$2%n%256%n:0%n"),
+            left(vec![
+                read(&["GET", "a b"], Reply::Bytes(b"%6".to_vec())),
+                read(&["DBSIZE"], Reply::Int(0)),
+            ])
+        );
+        for damaged in [
+            "",
+            "0",
+            "1",
+            "7",
+            "x 8",
+            "7 x",
+            "7 8 ",
+            "7 8 +OK%n",
+            "7 8 *1%n$1%n2%n:0%n",
+            "7 8 *2%n$20%n18446744073709551615%n$1%na%n:0%n",
+            "7 8 *1%n$1%n0%n$9%nx%n",
+        ] {
+            assert_eq!(handed_over(damaged), None, "{damaged}");
+        }
+    }
 }

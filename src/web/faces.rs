@@ -13,10 +13,10 @@ use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::{Cached, Once};
-use crate::operation::{RunOrLock, Taken};
+use crate::operation::{OfTurn, RunOrLock, Taken};
 use crate::read::{reading, replies};
 use crate::resp;
-use crate::script;
+use crate::script::{self, IfWrong};
 use crate::throttle::Throttle;
 use crate::token::Token;
 
@@ -75,7 +75,13 @@ impl Lock<Sent, Outside> {
         sent: u32,
         reads: impl FnMut() -> Vec<Command> + 'static,
     ) -> Steps {
-        let acquire = self.without(sent).acquiring_as(acquisition, true);
+        let acquire = self.without(sent).acquiring_as(
+            acquisition,
+            Some(OfTurn {
+                guesses: false,
+                listens: false,
+            }),
+        );
         Steps::new(self.host(), acquire, taken).inquiring(reads)
     }
 
@@ -109,7 +115,12 @@ impl Lock<Sent, Outside> {
             found: found.as_deref().unwrap_or_default(),
             writes: &turn.writes,
             until_us: turn.until_us,
-            takes: turn.takes,
+            told: 0,
+            if_wrong: if turn.takes {
+                IfWrong::Takes
+            } else {
+                IfWrong::Leaves
+            },
         };
         let lock = self.without(turn.sent);
         let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));

@@ -36,7 +36,7 @@ impl Held {
             Writes::Downgrade => Write::downgrade(hold),
             Writes::Exec(commands) => Write::exec(hold, commands),
             Writes::Commit(commands) => Write::commit(hold, commands),
-            Writes::CommitEach(commands) => Write::commit_each(hold, commands),
+            Writes::CommitEach(commands) => Write::commit_each(hold, commands, 0),
             Writes::Release => Write::release(hold),
         };
         Steps::new(&self.place, Ok(write), |_, written| {

@@ -51,6 +51,12 @@ impl Acquire {
         if self.claim.lock.kind.is_voted() {
             return self.ask_several(cx);
         }
+        if self.options.turn.is_some_and(|turn| turn.listens)
+            && !self.has_asked
+            && self.may_listen_at(cx.now)
+        {
+            self.listen(cx);
+        }
         // A wait has its own rules for sending again.
         let most = if self.has_asked { 1 } else { u32::MAX };
         let limit = TimeLimit::ttl(self.ttl()).attempts(most);
@@ -133,6 +139,7 @@ impl Acquire {
                         deadline,
                         fence,
                         replies,
+                        left: None,
                     });
                 }
                 Why::Expired.about(lock)

@@ -50,7 +50,11 @@ impl Acquire {
     pub(super) fn granted(&mut self, cx: &Cx<'_>, granted: Grant) -> Granted {
         self.needs_cleanup = false;
         self.waits = false;
-        Granted::of(&self.claim, cx, self.requests, granted)
+        let found = self.wait.found.as_ref();
+        Granted {
+            ahead: found.map_or(0, |found| found.contended.ahead),
+            ..Granted::of(&self.claim, cx, self.requests, granted)
+        }
     }
 
     /// What it wanted the lock for was executed before.

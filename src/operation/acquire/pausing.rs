@@ -137,9 +137,20 @@ impl Acquire {
             return Some(at);
         }
         self.wait.listen_at = None;
+        self.listen(cx);
+        None
+    }
+
+    /// Whether it may listen from its first request on.
+    pub(super) fn may_listen_at(&self, now: Instant) -> bool {
+        let from = (self.wait.subscription).possible_from(&self.claim.lock.topology);
+        from.is_some_and(|from| from <= now) && self.requests_left() > 2
+    }
+
+    pub(super) fn listen(&mut self, cx: &mut Cx<'_>) {
         self.requests += 1;
+        let topology = &self.claim.lock.topology;
         let limit = cx.now.to(self.wait.end) + Nanos::of(topology.request_timeout);
         (self.wait.subscription).open(cx, topology, limit.duration());
-        None
     }
 }

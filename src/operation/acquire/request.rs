@@ -45,7 +45,8 @@ impl Acquire {
         let fixed = reads.unwrap_or_default();
         Self {
             call: call(&claim, &options, waiter.as_ref(), fixed),
-            accepts_handover: accepts_handover(&claim, waiter.as_ref(), fixed),
+            accepts_handover: accepts_handover(&claim, waiter.as_ref(), &options, fixed),
+            has_reads: !fixed.is_empty(),
             inquires: reads.is_none(),
             needs_cleanup: false,
             requests: 0,
@@ -81,7 +82,8 @@ impl Acquire {
         }
         let waiter = self.waiter.as_ref();
         self.call = call(&self.claim, &self.options, waiter, &reads);
-        self.accepts_handover = accepts_handover(&self.claim, waiter, &reads);
+        self.accepts_handover = accepts_handover(&self.claim, waiter, &self.options, &reads);
+        self.has_reads = !reads.is_empty();
         Ok(())
     }
 }
@@ -155,14 +157,20 @@ fn call(
     };
     Call::acquire(subject, claim.ttl(), waiter, options.fair, reads)
         .replicated(claim.lock.replicas.as_ref())
-        .telling_each(options.tells_each)
+        .telling_each(options.turn.is_some())
         .into()
 }
 
-fn accepts_handover(claim: &Claim, waiter: Option<&Waiter>, reads: &[Command]) -> bool {
+fn accepts_handover(
+    claim: &Claim,
+    waiter: Option<&Waiter>,
+    options: &AcquireOptions,
+    reads: &[Command],
+) -> bool {
     let is_whole = waiter.is_some_and(|waiter| claim.ttl() <= waiter.liveness);
     // One for several names is handed none.
     let is_handed = !claim.lock.kind.wants().starts_with('a');
     // The release that hands it over waits for no replicas.
-    is_whole && is_handed && reads.is_empty() && claim.lock.replicas.is_none()
+    let has_enough = reads.is_empty() || options.turn.is_some_and(|turn| turn.guesses);
+    is_whole && is_handed && has_enough && claim.lock.replicas.is_none()
 }

@@ -6,7 +6,7 @@ use crate::event::EventKind;
 use crate::nanos::Nanos;
 use crate::operation::{Claim, Cx, Hold, Terms};
 use crate::runtime::Instant;
-use crate::script::{Contended, shape};
+use crate::script::{Contended, Left, shape};
 
 /// The claim has the lock.
 pub(crate) struct Granted {
@@ -14,6 +14,9 @@ pub(crate) struct Granted {
     pub(crate) deadline: Instant,
     pub(crate) fence: u64,
     pub(crate) replies: Vec<Reply>,
+    pub(crate) left: Option<Left>,
+    /// How many waited ahead of it when it was told last that another had the lock.
+    pub(crate) ahead: u64,
 }
 
 impl Granted {
@@ -22,6 +25,11 @@ impl Granted {
         let waited = cx.now.since(claim.since);
         let kind = EventKind::Acquired { waited, requests };
         claim.observe(cx.host(), kind);
+        Self::again(claim, cx, grant)
+    }
+
+    /// Observers know it.
+    pub(crate) fn again(claim: &Claim, cx: &Cx<'_>, grant: Grant) -> Self {
         Self {
             claim: Claim {
                 since: cx.now,
@@ -30,6 +38,8 @@ impl Granted {
             deadline: grant.deadline,
             fence: grant.fence,
             replies: claim.quoted(grant.replies),
+            left: grant.left,
+            ahead: 0,
         }
     }
 
@@ -46,6 +56,8 @@ pub(crate) struct Grant {
     pub(crate) deadline: Instant,
     pub(crate) fence: u64,
     pub(crate) replies: Vec<Reply>,
+    /// It was handed over with this, and the reads were not made.
+    pub(crate) left: Option<Left>,
 }
 
 /// What an attempt, and then the acquisition, comes to.

@@ -161,25 +161,27 @@ impl Acquire {
         if script::may_be_free(message) {
             return Some(Meaning::MayBeFree);
         }
-        let Some(Handover { fence, redis_us }) = script::handed_over(message) else {
+        let Some(Handover { fence, left }) = script::handed_over(message) else {
             return Some(Meaning::Ours);
         };
         let answered_us = found.contended.redis_us;
         if fence <= answered_us {
             return Some(Meaning::Superseded);
         }
-        let since_answer = Duration::from_micros(redis_us.saturating_sub(answered_us));
+        let since_answer = Duration::from_micros(left.redis_us.saturating_sub(answered_us));
         let ttl = self.claim.ttl();
         let reckoned = deadline(found.asked_at, since_answer.saturating_add(ttl));
         let until = reckoned.min(deadline(cx.now, ttl));
         // A lease that is half over is worth a request, which gives it the full ttl.
-        if !self.accepts_handover || cx.now.to(until) < self.ttl() / 2 {
+        let needs_reads = self.has_reads && left.found.is_empty();
+        if !self.accepts_handover || needs_reads || cx.now.to(until) < self.ttl() / 2 {
             return Some(Meaning::Ours);
         }
         Some(Meaning::Granted(Grant {
             deadline: until,
             fence,
             replies: Vec::new(),
+            left: self.has_reads.then_some(left),
         }))
     }
 

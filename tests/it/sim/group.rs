@@ -5,6 +5,7 @@
 //! It may stand still, even for ever, or die, while it drives a turn of others.
 
 mod books;
+mod handed;
 mod prompt;
 mod sabotage;
 mod sale;
@@ -263,7 +264,7 @@ fn settings(rng: &Rng) -> Settings {
 /// All scripts that are sent, by their digests.
 pub(crate) fn texts() -> BTreeMap<String, String> {
     let redis = Rc::<Redis>::default();
-    for seed in 0..20 {
+    for seed in 0..100 {
         run(seed, &redis, Bent::Straight, Habit::Sound, Trace::OFF);
     }
     redis.texts()

@@ -26,9 +26,9 @@ broken! {
         => "not is_stale";
     a_result_that_is_stored_without_owner_check: ExecutedOnce,
         RELEASE
-        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
+        => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
     a_release_that_stores_nothing: ToldWhatIsKept,
-        "reply = { 1, ARGV[1], run(6) }"
+        "reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }"
         => "reply = { 1, ARGV[1], '' }";
     a_result_that_is_stored_and_told_to_be_lost: ToldWhatIsKept,
         "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"

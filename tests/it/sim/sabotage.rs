@@ -243,7 +243,7 @@ fn bent(invariant: Invariant, bent: Bent) {
     caught(invariant, Rc::default(), bent);
 }
 
-pub(crate) const RELEASE: &str = "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run(6) }";
+pub(crate) const RELEASE: &str = "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
 pub(crate) const RENEW: &str =
     "if not is_held() then return lost() end local fence, ttl = acquired()";
 
@@ -300,7 +300,7 @@ broken! {
     Single;
     a_release_without_owner_check: OneHolder,
         RELEASE
-        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
+        => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
     a_renewal_without_owner_check: OneHolder,
         RENEW
         => "local fence, ttl = acquired()";

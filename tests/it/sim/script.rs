@@ -39,6 +39,7 @@ pub(crate) enum Script {
     Withdraw,
     Raise,
     Turn,
+    HandedTurn,
     Pass,
     GiveBack,
     Arrive,
@@ -53,7 +54,7 @@ fn folder() -> PathBuf {
 }
 
 /// What each script has in its text for itself alone, as it is sent.
-static OWN: LazyLock<[(Script, String); 33]> = LazyLock::new(|| {
+static OWN: LazyLock<[(Script, String); 34]> = LazyLock::new(|| {
     let parts = parts(&folder());
     let source = |file: &str, name: &str| {
         let part = parts
@@ -90,6 +91,7 @@ static OWN: LazyLock<[(Script, String); 33]> = LazyLock::new(|| {
         (Script::Withdraw, source("quorum", "withdraw")),
         (Script::Raise, source("quorum", "raise")),
         (Script::Turn, source("mutex", "turn")),
+        (Script::HandedTurn, source("mutex", "handed_turn")),
         (Script::Pass, source("throttle", "pass")),
         (Script::GiveBack, source("throttle", "give_back")),
         (Script::Arrive, source("debounce", "arrive")),

@@ -35,7 +35,7 @@ broken! {
     // It leaves its place twice, and a place that another has is handed on.
     a_release_without_owner_check: NoLateWrite,
         RELEASE
-        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
+        => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
     a_renewal_that_takes_a_permit_again: OneHolder,
         RENEW
         => "if not is_held() then till[ARGV[2]] = 0 end local fence, ttl = acquired()";

@@ -25,7 +25,7 @@ each_caught! {
         => "is_taken = HOLDER local fence local function store()";
     an_old_holder_that_frees_the_lock_of_the_new_one: OneHolder,
         RELEASE
-        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
+        => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
     an_old_holder_that_renews_the_lock_of_the_new_one: NoLateWrite,
         RENEW
         => "local fence, ttl = acquired()";

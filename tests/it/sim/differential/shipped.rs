@@ -17,7 +17,7 @@ use crate::workload::Locks;
 #[test]
 fn the_model_runs_the_shipped_scripts_as_redis_does() {
     let shipped = shipped();
-    assert_eq!(shipped.len(), 58);
+    assert_eq!(shipped.len(), 59);
     for model in models() {
         compare(model, |pair| runs(pair, &shipped));
     }
@@ -217,7 +217,8 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         }
         Script::Release => {
             let number = rng.pick(&[number, number, "9007199254740991"]);
-            vec![who, session, number, rng.pick(&["0", number])]
+            let told = rng.pick(&["", "7"]);
+            vec![who, session, number, rng.pick(&["0", number]), told]
         }
         Script::Abandon => vec![who, waiter],
         // Both servers have been up for long enough.
@@ -232,10 +233,11 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         }
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
-        Script::Turn => {
+        Script::Turn | Script::HandedTurn => {
             let found = rng.pick(&["$-1\r\n", "$1\r\n1\r\n"]);
             let left_us = rng.pick(&["0", "5000000", "5000000", "40000000"]);
-            vec![who, ttl, found, "13", left_us, "label", "", life]
+            let told = rng.pick(&["", "14", "17"]);
+            vec![who, ttl, found, "14", left_us, "label", "", life, told]
         }
         Script::InspectSeveral | Script::InspectUnits => vec!["4"],
         Script::InspectReaders => vec!["r"],
@@ -256,7 +258,9 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             &["5", "SET", "{o}:result", "once:x a%é\n", "PX", "60000000"],
             &["5", "SET", "{o}:result", " b", "PX", "60000000"],
         ]),
-        Script::Turn => rng.pick(&[&["2", "GET", "n"], &["2", "GET", "n", "2", "INCR", "n"]]),
+        Script::Turn | Script::HandedTurn => {
+            rng.pick(&[&["2", "GET", "n"], &["2", "GET", "n", "2", "INCR", "n"]])
+        }
         Script::Renew | Script::Release => rng.pick(&[
             &[],
             &["2", "INCR", "n"],

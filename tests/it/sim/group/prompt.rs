@@ -280,6 +280,43 @@ fn where_two_processes_write_all_the_time_an_order_takes_two_round_trips_and_a_p
     assert!(at(50) < 2.6, "{} round trips", at(50));
 }
 
+/// Who gives the lock on tells what its shared reads find. So a turn has the lock for one round
+/// trip, and an order waits for the turns of the others and for its own.
+#[test]
+fn where_four_processes_write_all_the_time_each_turn_takes_one_round_trip() {
+    let redis = Rc::default();
+    let mut all = Vec::new();
+    for seed in 0..10 {
+        all.extend(among_four(seed, &redis));
+    }
+    all.sort_by(f64::total_cmp);
+    let at = |part: usize| all[(all.len() - 1) * part / 100];
+    println!("round trips: median {:.2}, p99 {:.2}", at(50), at(99));
+    assert!(at(50) < 4.5, "{} round trips", at(50));
+}
+
+/// How many round trips each order waits.
+fn among_four(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
+    let mut rush = Rush::<false>::new(seed, redis, 4);
+    rush.case.net.set(FAR);
+    for number in 0..64 {
+        rush.order_reading(None, number % 4, 20 * MS, 30);
+    }
+    let waits = rush.waits(None).into_iter();
+    waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
+}
+
+#[test]
+fn a_hand_over_that_does_not_tell_what_it_left_costs_each_turn_a_second_round_trip() {
+    let left = "LEFT = ' ' .. string.gsub(resp({ unpack(ARGV, tell) }) .. found, string.char(13, 10), '%%n')";
+    let redis = Rc::new(Redis::with(left, ""));
+    let mut all = among_four(0, &redis);
+    all.sort_by(f64::total_cmp);
+    let median = all[all.len() / 2];
+    println!("round trips: median {median:.2}");
+    assert!(median > 5.0, "{median} round trips");
+}
+
 /// A turn guesses that nobody bought before. Buyers who have all that they may have are looked at
 /// beside the turns, and so is who reads something bad. Otherwise each of their orders would cost
 /// the customers beside them a trip.

@@ -52,8 +52,8 @@ fn a_request_for_many_that_has_no_time_out() {
 each_caught! {
     script;
     a_commit_that_lands_when_its_turn_was_given_up: FencesGrow,
-        "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run(6) }"
-        => "free() if false then else reply = { 1, ARGV[1], run(6) }";
+        "if not is_held() then return lost() end local is_over = is_another(acquired()) free() if is_over then reply = lost() else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }"
+        => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
     a_commit_that_does_not_know_its_repeat: Truth,
         "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"
         => "";
@@ -63,7 +63,10 @@ each_caught! {
     a_turn_beside_a_holder: OfLock,
         "if HOLDER or WAITERS ~= '' or redis.call('EXISTS', NAME) == 1 then"
         => "if false then";
+    a_turn_of_a_lock_that_was_handed_over_and_does_not_compare: NotOversold,
+        "if WENT or not is_right then"
+        => "if WENT then";
     a_turn_that_does_not_know_its_repeat: Truth,
-        "redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RECEIPT_MS)"
+        "redis.call('SET', RECEIPT, table.concat({ 'ran', fence, results }, ' '), 'PX', RAN_MS)"
         => "";
 }
