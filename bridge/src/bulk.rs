@@ -12,9 +12,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::slice;
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::RwLock;
 use redis::{Cmd, Pipeline, Value};
 
 use crate::command::{name, size, size_of, word};
@@ -43,7 +43,7 @@ pub(crate) struct Bulk {
 impl Bulk {
     /// Whether the request is large, or its answer may be.
     pub(crate) fn expects(&self, commands: &Pipeline) -> bool {
-        let large = self.large.read().unwrap_or_else(PoisonError::into_inner);
+        let large = self.large.read();
         let is_expected = |command| {
             let known = self.hashes(command).map(|hash| large.get(&hash));
             (known.into_iter().flatten()).any(|until| *until > Instant::now())
@@ -58,7 +58,7 @@ impl Bulk {
             return;
         }
         let least = LITTLE.max(sum / replies.len().max(1));
-        let mut large = self.large.write().unwrap_or_else(PoisonError::into_inner);
+        let mut large = self.large.write();
         for (command, reply) in commands.cmd_iter().zip(replies) {
             let (wrote, brought) = (size_of(command), cost(slice::from_ref(reply)));
             if wrote.saturating_add(brought) < least {

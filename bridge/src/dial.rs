@@ -3,30 +3,30 @@
 //! The library could do this too. Here a connection knows when it has ended, and the trusted
 //! certificates are read once, not for each connection.
 
-mod enter;
-
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use redis::{ConnectionAddr, IntoConnectionInfo as _, Pipeline, RedisConnectionInfo};
+use redis::{ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, ServerError, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::link::{Link, Message, Terms, Unanswered};
+use crate::budget::Limits;
+use crate::command;
+use crate::link::Link;
+use crate::no_reply::NoReply;
+use crate::server_error;
+use crate::topic::Message;
 
 /// Where Redis is, and what a connection sends first.
 pub(crate) struct Server {
     address: Address,
     settings: RedisConnectionInfo,
-    largest_reply: usize,
 }
 
 enum Address {
@@ -36,15 +36,16 @@ enum Address {
 }
 
 /// Why there is no connection.
-pub(crate) enum NoConnection {
-    /// Redis wants a password, and none was configured.
-    NoPassword,
-    /// Redis does not accept the configured password or user.
-    WrongPassword,
-    /// Redis has no place for another client, or is busy.
-    NotNow(String),
-    Other(String),
+pub(crate) struct NoConnection {
+    /// What clients are told.
+    pub(crate) told: NoReply,
+    /// For the log.
+    pub(crate) reason: String,
 }
+
+const NO_PASSWORD: &str = "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
+     redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD";
+const WRONG_PASSWORD: &str = "it does not accept the user and password in EDGELOCK_BRIDGE_REDIS";
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
@@ -72,20 +73,7 @@ impl Server {
             }
         };
         let settings = info.redis_settings().clone();
-        Ok(Self {
-            address,
-            settings,
-            largest_reply: usize::MAX,
-        })
-    }
-
-    pub(crate) fn with_largest_reply(mut self, bytes: usize) -> Self {
-        self.largest_reply = bytes;
-        self
-    }
-
-    pub(crate) const fn largest_reply(&self) -> usize {
-        self.largest_reply
+        Ok(Self { address, settings })
     }
 
     /// Another server, with the same settings.
@@ -94,11 +82,8 @@ impl Server {
             Address::Tls(_, _, tls) => Address::Tls(host.to_owned(), port, tls.clone()),
             Address::Tcp(..) | Address::Unix(_) => Address::Tcp(host.to_owned(), port),
         };
-        Self {
-            address,
-            settings: self.settings.clone(),
-            largest_reply: self.largest_reply,
-        }
+        let settings = self.settings.clone();
+        Self { address, settings }
     }
 
     /// Host and port; `None` for a unix socket.
@@ -124,33 +109,55 @@ impl Server {
             Some((name, password)) => settings.set_username(name).set_password(password),
             None => settings,
         };
-        Self {
-            address: Address::Unix(path),
-            settings,
-            largest_reply: usize::MAX,
-        }
+        let address = Address::Unix(path);
+        Self { address, settings }
     }
 
-    pub(crate) async fn connection(&self, timeout: Duration) -> Result<Link, NoConnection> {
-        let link = Link::on(self.open().await?, &self.terms(timeout));
+    /// Redis sends messages on it, besides answers, if they have a receiver.
+    pub(crate) async fn connection(
+        &self,
+        limits: &Limits,
+        messages: Option<UnboundedSender<Message>>,
+    ) -> Result<Link, NoConnection> {
+        let link = Link::on(self.open().await?, limits, messages);
         self.enter(&link).await?;
         Ok(link)
     }
 
-    /// A connection for messages.
-    pub(crate) async fn messages(
-        &self,
-        timeout: Duration,
-    ) -> Result<(Link, UnboundedReceiver<Message>), NoConnection> {
-        let (link, messages) = Link::of_messages(self.open().await?, &self.terms(timeout));
-        self.enter(&link).await?;
-        Ok((link, messages))
+    /// Sends user and database. A server that hangs still accepts connections. Only an answer to
+    /// `PING`, whatever it says, shows that the server works.
+    async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
+        if let Some(password) = self.settings.password() {
+            self.authenticate(link, password).await?;
+        }
+        if self.settings.db() != 0 {
+            let database = self.settings.db().to_string();
+            if let Some(refused) = refused(link, &["SELECT", &database]).await? {
+                return Err(NoConnection::said(&refused));
+            }
+        }
+        match refused(link, &["PING"]).await? {
+            // If it is full, Redis says so and closes.
+            Some(refused) if refused.code() == "NOAUTH" || server_error::is_full(&refused) => {
+                Err(NoConnection::said(&refused))
+            }
+            _ => Ok(()),
+        }
     }
 
-    const fn terms(&self, timeout: Duration) -> Terms {
-        Terms {
-            timeout,
-            largest: self.largest_reply,
+    async fn authenticate(&self, link: &Link, password: &str) -> Result<(), NoConnection> {
+        let mut said = match self.settings.username() {
+            Some(name) => refused(link, &["AUTH", name, password]).await?,
+            None => refused(link, &["AUTH", password]).await?,
+        };
+        // Redis 5 has passwords, but no user names.
+        if said.as_ref().is_some_and(knows_no_names) {
+            said = refused(link, &["AUTH", password]).await?;
+        }
+        match said {
+            None => Ok(()),
+            Some(refused) if server_error::is_full(&refused) => Err(NoConnection::said(&refused)),
+            Some(_) => Err(NoConnection::wrong(WRONG_PASSWORD)),
         }
     }
 
@@ -166,39 +173,48 @@ impl Server {
     }
 }
 
+impl From<String> for NoConnection {
+    fn from(reason: String) -> Self {
+        let told = NoReply::Unreachable;
+        Self { told, reason }
+    }
+}
+
 impl From<io::Error> for NoConnection {
     fn from(error: io::Error) -> Self {
-        Self::Other(error.to_string())
+        error.to_string().into()
     }
 }
 
-impl From<Unanswered> for NoConnection {
-    fn from(unanswered: Unanswered) -> Self {
-        Self::Other(unanswered.to_string())
+impl NoConnection {
+    fn wrong(reason: &str) -> Self {
+        let (told, reason) = (NoReply::NotLetIn, reason.to_owned());
+        Self { told, reason }
+    }
+
+    pub(crate) fn said(refused: &ServerError) -> Self {
+        let told = match refused.code() {
+            "NOAUTH" => return Self::wrong(NO_PASSWORD),
+            _ if server_error::is_passing(refused, false) => NoReply::NotNow,
+            _ => NoReply::Unreachable,
+        };
+        let reason = server_error::raw(refused);
+        Self { told, reason }
     }
 }
 
-/// For the log.
-impl fmt::Display for NoConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPassword => f.write_str(
-                "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
-                 redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD",
-            ),
-            Self::WrongPassword => {
-                f.write_str("it does not accept the user and password in EDGELOCK_BRIDGE_REDIS")
-            }
-            Self::NotNow(reason) | Self::Other(reason) => f.write_str(reason),
-        }
-    }
+/// The error with which Redis refuses a command, if it does.
+async fn refused(link: &Link, command: &[&str]) -> io::Result<Option<ServerError>> {
+    let mut replies = link.ask(command::one(command)).await?;
+    Ok(match replies.pop() {
+        Some(Value::ServerError(refused)) => Some(refused),
+        _ => None,
+    })
 }
 
-/// A command without arguments.
-pub(crate) fn of_one(name: &str) -> Arc<Pipeline> {
-    let mut commands = Pipeline::new();
-    commands.cmd(name);
-    Arc::new(commands)
+fn knows_no_names(refused: &ServerError) -> bool {
+    let said = refused.details().unwrap_or_default();
+    said.starts_with("wrong number of arguments for 'auth' command")
 }
 
 /// `host:port` is an address of Redis' own; a URL's parser would take the host for a scheme.

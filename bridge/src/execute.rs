@@ -35,15 +35,16 @@ impl Bridge {
             return Err(Failure::bad_request(reason));
         }
         let replies = self.upstream.run(&Arc::new(batch)).await?;
-        let is_refused = match replies.first() {
-            Some(Value::ServerError(refused)) => {
-                match server_error::is_passing(refused, runs_script) {
-                    true => return Err(Failure::refused_for_now(&server_error::raw(refused))),
-                    false => true,
-                }
-            }
-            _ => false,
+        let refused = match replies.first() {
+            Some(Value::ServerError(refused)) => Some(refused),
+            _ => None,
         };
+        if let Some(refused) =
+            refused.filter(|refused| server_error::is_passing(refused, runs_script))
+        {
+            return Err(Failure::refused_for_now(&server_error::raw(refused)));
+        }
+        let is_refused = refused.is_some();
         let mut out = self.json();
         let fits = slots(&mut out, [verdict], replies, encoding);
         let status = match is_refused || !fits {
@@ -59,17 +60,13 @@ impl Bridge {
         access: Access,
         commands: Vec<Command<'_>>,
         encoding: Encoding,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Pipeline::new();
-        let mut verdicts = Vec::with_capacity(commands.len());
-        for command in commands {
-            verdicts.push(self.admit(access, command, &mut batch).await?);
-        }
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let (verdicts, batch) = self.admit_all(access, commands).await?;
         let replies = match batch.is_empty() {
             true => Vec::new(),
             false => self.upstream.run(&Arc::new(batch)).await?,
         };
-        Ok(self.list(verdicts, replies, encoding))
+        Ok((StatusCode::OK, self.list(verdicts, replies, encoding)))
     }
 
     /// All or none. If one command is refused, here or by Redis when it is queued, all are.
@@ -78,21 +75,22 @@ impl Bridge {
         access: Access,
         commands: Vec<Command<'_>>,
         encoding: Encoding,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Pipeline::new();
-        let mut verdicts = Vec::with_capacity(commands.len());
-        for command in commands {
-            match self.admit(access, command, &mut batch).await? {
-                Verdict::Refused(reason) => return Err(Failure::bad_request(reason)),
-                sent => verdicts.push(sent),
-            }
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let (mut verdicts, batch) = self.admit_all(access, commands).await?;
+        let is_refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
+        if let Some(first) = verdicts.iter().position(is_refused)
+            && let Verdict::Refused(reason) = verdicts.swap_remove(first)
+        {
+            return Err(Failure::bad_request(reason));
         }
         if verdicts.is_empty() {
-            return Ok(b"[]".to_vec());
+            return Ok((StatusCode::OK, b"[]".to_vec()));
         }
         let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
-            Some(Value::Array(results)) => Ok(self.list(verdicts, results, encoding)),
+            Some(Value::Array(results)) => {
+                Ok((StatusCode::OK, self.list(verdicts, results, encoding)))
+            }
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
             _ => Err(Failure::new(
                 StatusCode::BAD_GATEWAY,
@@ -110,7 +108,19 @@ impl Bridge {
     }
 
     const fn json(&self) -> Json {
-        Json::up_to(self.settings.max_reply)
+        Json::up_to(self.settings.limits.max_reply)
+    }
+
+    async fn admit_all(
+        &self,
+        access: Access,
+        commands: Vec<Command<'_>>,
+    ) -> Result<(Vec<Verdict>, Pipeline), Failure> {
+        let (mut verdicts, mut batch) = (Vec::with_capacity(commands.len()), Pipeline::new());
+        for command in commands {
+            verdicts.push(self.admit(access, command, &mut batch).await?);
+        }
+        Ok((verdicts, batch))
     }
 
     async fn admit(
@@ -119,7 +129,7 @@ impl Bridge {
         mut command: Command<'_>,
         batch: &mut Pipeline,
     ) -> Result<Verdict, Failure> {
-        let mut allowed = refuse::check(&command, self.settings.timeout);
+        let mut allowed = refuse::check(&command, self.settings.limits.timeout);
         if self.upstream.is_cluster() {
             let is_first = batch.is_empty();
             allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));

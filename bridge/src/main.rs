@@ -49,16 +49,17 @@ use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Limits};
 use crate::cluster::Cluster;
 use crate::connection_limits::Places;
 use crate::cors::Cors;
 use crate::dial::Server;
-use crate::node::{Limits, Node};
+use crate::node::Node;
 use crate::options::{Options, Target};
 use crate::server::{Bridge, Settings};
 use crate::spawn::PrivateRedis;
@@ -114,37 +115,29 @@ async fn run(options: Options) -> Result<(), Error> {
     let server = match &private {
         Some(redis) => Server::on_socket(redis.socket(), options.user()),
         None => options.server()?,
-    }
-    .with_largest_reply(options.max_reply);
-    let budget = Budget::default();
+    };
     let limits = Limits {
         timeout: options.timeout(),
-        budget: budget.clone(),
+        max_reply: options.max_reply,
+        budget: Budget::default(),
     };
     let upstream = match options.cluster {
-        true => Upstream::Cluster(Box::new(Cluster::behind(server, limits)?)),
-        false => Upstream::One(Box::new(Node::new(server, limits))),
+        true => Upstream::Cluster(Box::new(Cluster::behind(server, limits.clone())?)),
+        false => Upstream::One(Box::new(Node::new(server, limits.clone()))),
     };
     let settings = Settings {
         cors: Cors::of(&options.allow_origin)?,
         dangerous_commands: options.dangerous_commands,
-        timeout: options.timeout(),
-        max_reply: options.max_reply,
+        limits,
     };
     let places = Places::of(listen::most_connections(options.max_connections)?);
     let (stop, stopping) = watch::channel(());
-    let bridge = Arc::new(Bridge::new(
-        credentials,
-        upstream,
-        settings,
-        budget,
-        places,
-        stopping,
-    ));
+    let bridge = Bridge::new(credentials, upstream, settings, places, stopping);
+    let bridge = Arc::new(bridge);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // What the bridge asks Redis for its own sake it asks before it has clients.
-    let _ = tokio::time::timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
+    let _ = timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
     announce(&listener, private.as_ref())?;
     warn_if_exposed(&listener)?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
@@ -160,7 +153,7 @@ async fn run(options: Options) -> Result<(), Error> {
     drop(stop);
     // The time-out bounds requests under way. A connection that never finishes its request is not
     // waited for.
-    let _ = tokio::time::timeout(options.timeout() + Duration::from_secs(1), serving).await;
+    let _ = timeout(options.timeout() + Duration::from_secs(1), serving).await;
     if let Some(redis) = private {
         redis.stop().await;
     }
@@ -171,7 +164,7 @@ async fn run(options: Options) -> Result<(), Error> {
 async fn keep_watch(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.keep_watch().await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        sleep(Duration::from_secs(1)).await;
     }
 }
 
@@ -179,7 +172,7 @@ async fn keep_watch(bridge: Arc<Bridge>) {
 async fn mind_scripts(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.end_overdue_scripts().await;
-        tokio::time::sleep(overdue::LOOK_EVERY).await;
+        sleep(overdue::LOOK_EVERY).await;
     }
 }
 

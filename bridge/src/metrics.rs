@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::StreamExt as _;
-use http_body_util::{Either, Full, StreamBody};
+use http_body_util::{Either, Full};
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
@@ -29,7 +28,8 @@ const OPEN_METRICS: HeaderValue =
 pub(crate) struct Metrics {
     /// Their reader has a credential that is good for nothing else.
     credentials: Credentials,
-    places: Arc<Places>,
+    /// Streams, and all connections.
+    counted: [Arc<Places>; 2],
     budget: Budget,
     registry: Registry,
     requests: Family<Outcome, Counter>,
@@ -51,14 +51,11 @@ struct Asked {
     route: &'static str,
 }
 
-/// A stream that is open, until it is dropped.
-struct Open(Gauge);
-
 impl Metrics {
-    pub(crate) fn new(credentials: Credentials, places: Arc<Places>, budget: Budget) -> Self {
+    pub(crate) fn new(credentials: Credentials, counted: [Arc<Places>; 2], budget: Budget) -> Self {
         let mut metrics = Self {
             credentials,
-            places,
+            counted,
             budget,
             registry: Registry::with_prefix("edgelock_bridge"),
             requests: Family::default(),
@@ -99,30 +96,11 @@ impl Metrics {
         );
     }
 
-    /// Counts an answer, and its stream for as long as it is open.
-    pub(crate) fn answered(
-        &self,
-        route: &'static str,
-        took: Duration,
-        response: Response<Body>,
-    ) -> Response<Body> {
-        let status = response.status().as_u16();
-        self.requests
-            .get_or_create(&Outcome { route, status })
-            .inc();
-        self.durations
-            .get_or_create(&Asked { route })
-            .observe(took.as_secs_f64());
-        response.map(|body| {
-            let Either::Right(events) = body else {
-                return body;
-            };
-            let open = Open::new(&self.streams);
-            let events = events.inspect(move |_| {
-                let _ = &open;
-            });
-            Either::Right(StreamBody::new(events.boxed()))
-        })
+    pub(crate) fn answered(&self, route: &'static str, status: u16, took: Duration) {
+        let outcome = Outcome { route, status };
+        self.requests.get_or_create(&outcome).inc();
+        let durations = self.durations.get_or_create(&Asked { route });
+        durations.observe(took.as_secs_f64());
     }
 
     /// Whether this request may read them.
@@ -145,7 +123,9 @@ impl Metrics {
 
     pub(crate) fn page(&self, is_redis_up: bool) -> Response<Body> {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.connections.set(gauge(self.places.in_use()));
+        let [streams, connections] = &self.counted;
+        self.streams.set(gauge(streams.in_use()));
+        self.connections.set(gauge(connections.in_use()));
         self.in_flight.set(gauge(self.budget.in_use()));
         self.redis_up.set(is_redis_up.into());
         let mut page = String::new();
@@ -154,18 +134,5 @@ impl Metrics {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, OPEN_METRICS);
         response
-    }
-}
-
-impl Open {
-    fn new(streams: &Gauge) -> Self {
-        streams.inc();
-        Self(streams.clone())
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.dec();
     }
 }

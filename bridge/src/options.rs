@@ -48,22 +48,14 @@ pub(crate) struct Options {
     credential: Option<String>,
 
     /// Credential for commands that only read
-    #[arg(
-        long,
-        value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL"
-    )]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL")]
+    #[arg(value_name = "SECRET", hide_env_values = true)]
     read_only_credential: Option<String>,
 
     /// Credential for GET /metrics, which Prometheus reads, and for nothing else. There are no
     /// metrics without it
-    #[arg(
-        long,
-        value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL"
-    )]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL")]
+    #[arg(value_name = "SECRET", hide_env_values = true)]
     metrics_credential: Option<String>,
 
     /// Also serves commands that throw away others' data (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT
@@ -97,12 +89,8 @@ pub(crate) struct Options {
     timeout: u64,
 
     /// Least severe log line to write: error, warn, info, debug (one line per request)
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        env = "EDGELOCK_BRIDGE_LOG",
-        default_value = "info"
-    )]
+    #[arg(long, value_name = "LEVEL", env = "EDGELOCK_BRIDGE_LOG")]
+    #[arg(default_value = "info")]
     pub(crate) log: tracing::Level,
 }
 

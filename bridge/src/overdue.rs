@@ -1,13 +1,15 @@
 //! Ends scripts that keep Redis busy for too long.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redis::{Pipeline, Value};
 use tokio::time::Instant;
 
-use crate::link::Unanswered;
+use crate::command;
 use crate::no_reply::NoReply;
 use crate::server_error;
 
@@ -57,7 +59,7 @@ pub(crate) struct UnderWay<'a> {
 impl Overdue {
     /// Call this right before they are sent.
     pub(crate) fn under_way(&self) -> UnderWay<'_> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number);
@@ -70,8 +72,8 @@ impl Overdue {
 
     /// The command that ends the script, if `answer`, to a `PING`, says once more that a script
     /// keeps Redis busy, and the script is ours.
-    pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
-        let mut state = self.state();
+    pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Arc<Pipeline>> {
+        let mut state = self.state.lock();
         let busy = match answer {
             Value::ServerError(refused) if refused.code() == "BUSY" => server_error::raw(refused),
             _ => {
@@ -90,16 +92,14 @@ impl Overdue {
             true => "FUNCTION",
             false => "SCRIPT",
         };
-        let mut kill = Pipeline::new();
-        kill.cmd(kind).arg("KILL");
-        Some(kill)
+        Some(command::one(&[kind, "KILL"]))
     }
 
     /// Redis' reply to that, for the log.
-    pub(crate) fn told(&self, said: Result<&[Value], &Unanswered>) {
+    pub(crate) fn told(&self, said: Result<&[Value], &io::ErrorKind>) {
         match said {
             Ok([Value::Okay]) => {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 state.late_at = None;
                 state.is_well();
                 drop(state);
@@ -107,7 +107,7 @@ impl Overdue {
             }
             Ok([Value::ServerError(refused)])
                 if refused.code() != "NOTBUSY"
-                    && !std::mem::replace(&mut self.state().is_told, true) =>
+                    && !std::mem::replace(&mut self.state.lock().is_told, true) =>
             {
                 tracing::error!(
                     reason = server_error::raw(refused),
@@ -116,10 +116,6 @@ impl Overdue {
             }
             _ => {}
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -142,7 +138,7 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     /// Without an answer in time, or while the client waited, the script may still run.
     fn drop(&mut self) {
-        let mut state = self.overdue.state();
+        let mut state = self.overdue.state.lock();
         state.under_way.remove(&self.number);
         if !self.is_answered {
             state.late_at = Some(Instant::now());

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use sha1::{Digest as _, Sha1};
 
 use crate::command::Command;
@@ -48,7 +48,7 @@ impl Scripts {
     fn strip(&self, script: &mut Cow<'_, [u8]>) -> Option<String> {
         let stripped = without_flag(script)?;
         let original = sha1(script);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if known.len() >= REMEMBERED {
             known.clear();
         }
@@ -58,7 +58,7 @@ impl Scripts {
     }
 
     fn translate(&self, sha: &mut Cow<'_, [u8]>) {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         if known.is_empty() {
             return;
         }

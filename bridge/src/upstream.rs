@@ -5,8 +5,7 @@ use std::sync::Arc;
 use redis::{Pipeline, Value};
 
 use crate::cluster::Cluster;
-use crate::command::Command;
-use crate::dial::of_one;
+use crate::command::{self, Command};
 use crate::hub::{Listener, NotListening};
 use crate::no_reply::NoReply;
 use crate::node::Node;
@@ -72,7 +71,7 @@ impl Upstream {
     /// Notices the loss and the return of Redis.
     pub(crate) async fn keep_watch(&self) {
         match self {
-            Self::One(node) => drop(node.run(&of_one("PING")).await),
+            Self::One(node) => drop(node.run(&command::one(&["PING"])).await),
             Self::Cluster(cluster) => cluster.keep_watch().await,
         }
     }

@@ -41,10 +41,6 @@ pub(super) struct Subscriber {
 }
 
 impl Listener {
-    pub(crate) const fn topic(&self) -> &Topic {
-        &self.topic
-    }
-
     /// The next event, or `None`: Redis is gone, or this listener was too slow.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         let event = self.messages.recv().await?;
@@ -61,6 +57,13 @@ impl Drop for Listener {
 }
 
 impl Subscriber {
+    /// What Redis answered to the subscription.
+    pub(super) fn told(&mut self, answer: Result<(), ServerError>) {
+        if let Some(waits) = self.waits.take() {
+            let _ = waits.send(answer);
+        }
+    }
+
     /// Whether it still listens, and reads.
     pub(super) fn hear(&self, event: &Bytes) -> bool {
         if self.backlog.load(Ordering::Relaxed) > BACKLOG {

@@ -6,11 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use edgelock_fuzz::{INPUTS, Mutants, Text, check};
 use serde_json::Value as Json;
 
-use super::{ELEMENT, Malformed, Reader, Refused, cost_of_one};
-use crate::link::Message;
+use super::{ELEMENT, Malformed, Reader, TOO_LARGE, cost_of_one};
 use crate::redirect;
 use crate::reply::{self, Encoding};
 use crate::slot_map::{self, NodeAddr};
+use crate::topic::Message;
 use redis::Value;
 
 const CORPUS: &str = include_str!("../../../../fuzz/corpus/resp.txt");
@@ -49,7 +49,7 @@ fn what_redis_sends_is_the_same_in_pieces_of_any_size_and_never_too_large() {
             let both = whole.len().min(pieces.len());
             assert_eq!(whole[..both], pieces[..both], "in pieces of {piece}");
             for reply in pieces {
-                let is_refused = reply == super::error(Refused::TooLarge.text());
+                let is_refused = reply == super::error(TOO_LARGE);
                 assert!(
                     is_refused || cost_of_one(&reply) <= LARGEST + ELEMENT,
                     "{reply:?}"

@@ -84,7 +84,7 @@ fn what_is_nested_too_deep_is_one_error_and_what_follows_passes() {
     check(&deep(DEEPEST), &[nested]);
     for depth in [DEEPEST + 1, 500] {
         let arrives = [&deep(depth)[..], b":7\r\n", &deep(depth)].concat();
-        let refused = || error(Refused::TooDeep.text());
+        let refused = || error(TOO_DEEP);
         // This many elements would be too many if their depth were not refused first.
         let mut reader = Reader::new(100 * LARGEST, false);
         let replies = read(&mut reader, &arrives, 7);
@@ -137,7 +137,7 @@ fn of_a_message_that_is_too_large_only_the_payload_is_left_away() {
 fn what_is_too_large_is_one_error_and_what_follows_passes() {
     let largest = "x".repeat(LARGEST - ELEMENT);
     check(&text(&largest), &[bulk(&largest)]);
-    let refused = || error(Refused::TooLarge.text());
+    let refused = || error(TOO_LARGE);
     let elements = |count: usize| {
         [
             format!("*{count}\r\n").into_bytes(),
