@@ -7,7 +7,7 @@ use crate::support::{Bridge, command, header};
 const ORIGIN: &str = "https://app.example";
 
 async fn with(origins: &str) -> Bridge {
-    Bridge::start(["--redis", "spawn", "--allow-origin", origins]).await
+    Bridge::with(["--allow-origin", origins]).await
 }
 
 /// Asks as a browser does before it sends a request that is not as simple as a form's.
@@ -115,8 +115,7 @@ async fn all_origins_may_be_allowed() {
 /// Otherwise a client in a browser could not tell a bridge that is full from one that is away.
 #[tokio::test]
 async fn a_page_that_is_turned_away_is_told_so() {
-    let few = ["--max-connections", "1", "--allow-origin", ORIGIN];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(few)).await;
+    let bridge = Bridge::with(["--max-connections", "1", "--allow-origin", ORIGIN]).await;
     let _only = bridge
         .post("/subscribe/c", "")
         .send()

@@ -11,19 +11,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::support::{Bridge, LIMIT, TOKEN, answer, header};
+use crate::support::{Bridge, LIMIT, TOKEN, answer, header, is};
 
 #[tokio::test]
 async fn an_answer_is_framed_exactly() {
     let bridge = Bridge::spawn().await;
     let body = r#"["set","lock:a","tok","nx","px",30000]"#;
-    let request = format!(
-        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nUpstash-Encoding: base64\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
+    let length = format!("Content-Length: {}", body.len());
+    let header = format!("Upstash-Encoding: base64\r\n{length}\r\nConnection: close");
+    let mut stream = bridge.sent("POST /", &header, body).await;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     let varying =
@@ -76,11 +72,7 @@ async fn the_type_of_the_body_is_not_insisted_on() {
         "application/x-www-form-urlencoded",
     ] {
         let request = bridge.post("/", r#"["PING"]"#).header("content-type", kind);
-        assert_eq!(
-            answer(request).await,
-            (200, r#"{"result":"PONG"}"#.to_owned()),
-            "{kind}"
-        );
+        is(answer(request).await, 200, r#"{"result":"PONG"}"#);
     }
 }
 
@@ -147,7 +139,7 @@ async fn a_body_over_the_limit_is_refused_in_json() {
     let frame = move |_| Ok::<_, Infallible>(Frame::data(piece.clone()));
     let pieces = iter((0..100).map(frame));
     let stream = reqwest::Body::wrap(StreamBody::new(pieces));
-    assert_eq!(answer(bridge.post("/", stream)).await, refused);
+    assert_eq!(bridge.ask("/", stream).await, refused);
     assert_eq!(
         bridge.run(r#"["STRLEN","k"]"#).await.1,
         r#"{"result":10485746}"#
@@ -156,12 +148,8 @@ async fn a_body_over_the_limit_is_refused_in_json() {
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_not_waited_for() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "100"]).await;
-    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
-    let head = format!(
-        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n["
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let bridge = Bridge::with(["--timeout", "100"]).await;
+    let mut stream = bridge.sent("POST /", "Content-Length: 9", "[").await;
     let mut answer = String::new();
     let read = timeout(LIMIT, stream.read_to_string(&mut answer));
     read.await.expect("the connection ends").unwrap();

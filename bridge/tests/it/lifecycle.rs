@@ -4,9 +4,7 @@ use testkit::stack::RedisServer;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-use crate::support::{
-    Bridge, READ_ONLY_TOKEN, TOKEN, answer, command, connect, until, until_blocked,
-};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, command, connect, is, until, until_blocked};
 
 async fn runs(id: u32) -> bool {
     let asked = Command::new("sh")
@@ -60,25 +58,21 @@ async fn the_bridge_ends_with_its_private_redis_and_says_so() {
     let mut bridge = Bridge::spawn().await;
     crate::support::signal(bridge.redis_id().await, "KILL").await;
     assert!(!bridge.exit().await.success());
-    until("the reason is told", async || {
-        bridge.log().contains("the private redis-server ended")
-    })
-    .await;
+    bridge.until_logs("the private redis-server ended").await;
 }
 
 #[tokio::test]
 async fn a_request_under_way_is_answered_before_the_end() {
     let redis = RedisServer::start(&[]);
     let mut bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let asked = tokio::spawn(answer(
-        bridge.post("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#),
-    ));
+    let asked = tokio::spawn(bridge.ask("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#));
     let mut direct = connect(&redis.url()).await;
     until_blocked(&mut direct).await;
     bridge.signal("TERM").await;
-    assert_eq!(
+    is(
         asked.await.unwrap(),
-        (200, r#"[{"result":"OK"},{"result":0}]"#.to_owned())
+        200,
+        r#"[{"result":"OK"},{"result":0}]"#,
     );
     assert!(bridge.exit().await.success());
 }
@@ -88,7 +82,7 @@ async fn a_request_under_way_is_answered_before_the_end() {
 #[tokio::test]
 async fn an_idle_connection_does_not_delay_the_end() {
     use tokio::io::AsyncWriteExt as _;
-    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "500"]).await;
+    let mut bridge = Bridge::with(["--timeout", "500"]).await;
     let _idle = tokio::net::TcpStream::connect(bridge.address())
         .await
         .unwrap();

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use sha1::{Digest as _, Sha1};
 
-use crate::support::{Bridge, answer, connect, counted};
+use crate::support::{Bridge, connect, counted, says};
 
 const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
 const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
@@ -22,7 +22,7 @@ fn json(script: &str) -> String {
 
 #[tokio::test]
 async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
-    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let bridge = Bridge::with(["--dangerous-commands"]).await;
     let evalsha = format!(r#"["EVALSHA","{}",1,"k"]"#, sha(SCRIPT).to_uppercase());
     assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
     assert_eq!(
@@ -53,18 +53,15 @@ async fn loading_a_flagged_script_answers_with_its_own_sha() {
     let expected = format!(r#"[{{"result":"{}"}},{{"result":"k"}}]"#, sha(SCRIPT));
     for path in ["/pipeline", "/multi-exec"] {
         assert_eq!(
-            answer(bridge.post(path, transaction.clone())).await.1,
+            bridge.ask(path, transaction.clone()).await.1,
             expected,
             "{path}"
         );
     }
     // For a script that does not compile there is no SHA-1 to answer with.
     let broken = json("#!lua flags=allow-key-locking\nreturn (");
-    let (status, body) = bridge.run(&format!(r#"["SCRIPT","LOAD",{broken}]"#)).await;
-    assert!(
-        status == 400 && body.contains("Error compiling script"),
-        "{body}"
-    );
+    let told = bridge.run(&format!(r#"["SCRIPT","LOAD",{broken}]"#)).await;
+    says(told, 400, "Error compiling script");
 }
 
 #[tokio::test]
@@ -119,7 +116,7 @@ async fn counts(bridge: &Bridge, runs: RangeInclusive<u64>) {
 
 #[tokio::test]
 async fn a_script_that_ran_before_goes_to_redis_without_its_text() {
-    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let bridge = Bridge::with(["--dangerous-commands"]).await;
     let mut direct = connect(&bridge.redis_url()).await;
     counts(&bridge, 1..=5).await;
     assert_eq!(counted(&mut direct, "eval", "calls").await, 1);
@@ -146,7 +143,7 @@ async fn a_script_that_says_that_redis_does_not_know_it_runs_once() {
 
 #[tokio::test]
 async fn a_user_who_may_not_send_evalsha_may_send_eval() {
-    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let bridge = Bridge::with(["--dangerous-commands"]).await;
     let mut direct = connect(&bridge.redis_url()).await;
     let mut forbid = redis::cmd("ACL");
     forbid.arg("SETUSER").arg("default").arg("-evalsha");

@@ -5,7 +5,7 @@ use reqwest::{Method, Response};
 use testkit::stack::RedisServer;
 use tokio::time::timeout;
 
-use crate::support::{Bridge, LIMIT, TOKEN, answer, header, until};
+use crate::support::{Bridge, LIMIT, TOKEN, header, is, until};
 
 /// Clients skip comments, but people who look at a stream read them.
 const LOST: &str = ": the connection to redis was lost";
@@ -236,14 +236,10 @@ async fn a_channel_is_all_that_follows_in_the_path() {
         "/psubscribe/a,b",
     ] {
         let error = r#"{"error":"ERR the name of a channel, or a pattern, must not be empty, nor hold a comma, CR or LF"}"#;
-        assert_eq!(
-            answer(bridge.post(path, "")).await,
-            (400, error.to_owned()),
-            "{path}"
-        );
+        is(bridge.ask(path, "").await, 400, error);
     }
     for path in ["/subscribe", "/psubscribe", "/monitor"] {
-        assert_eq!(answer(bridge.post(path, "[]")).await.0, 400, "{path}");
+        assert_eq!(bridge.ask(path, "[]").await.0, 400, "{path}");
     }
 }
 
@@ -283,12 +279,9 @@ async fn a_stream_ends_with_redis() {
     redis.kill();
     assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
-    until("it is told", async || {
-        bridge
-            .log()
-            .contains("the connection for messages was lost")
-    })
-    .await;
+    bridge
+        .until_logs("the connection for messages was lost")
+        .await;
 }
 
 /// Otherwise the stream would stay open, and silent, for ever.
@@ -304,7 +297,7 @@ async fn a_stream_ends_when_redis_hangs() {
 
 #[tokio::test]
 async fn a_stream_ends_with_the_bridge() {
-    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
+    let mut bridge = Bridge::with(["--timeout", "600000"]).await;
     let mut events = Events::open(&bridge, "c").await;
     bridge.signal("TERM").await;
     assert_eq!(events.next().await, None);
@@ -317,7 +310,7 @@ async fn a_channel_that_redis_forbids_is_told_as_redis_puts_it() {
     let user = "--user default on nopass +@all ~* resetchannels".split(' ');
     let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let (status, body) = answer(bridge.post("/subscribe/c", "")).await;
+    let (status, body) = bridge.ask("/subscribe/c", "").await;
     assert!(
         status == 400 && body.starts_with(r#"{"error":"NOPERM "#),
         "{status} {body}"

@@ -1,10 +1,7 @@
 //! Replies that the bridge could not read, or not keep in memory.
 
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
-
 use super::{HonestClient, many};
-use crate::support::{Bridge, TOKEN, answer, signal};
+use crate::support::{Bridge, signal};
 
 /// Most programs that read replies give the connection up when they read such a one.
 #[tokio::test]
@@ -16,7 +13,7 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
         let (status, body) = bridge.run(&format!(r#"["EVAL","{deep}",0]"#)).await;
         assert!(status == 400 && body.contains("TOODEEP"), "{body}");
         let body = format!(r#"[["ECHO","a"],["EVAL","{deep}",0],["ECHO","b"]]"#);
-        let (_, body) = answer(bridge.post("/pipeline", body)).await;
+        let (_, body) = bridge.ask("/pipeline", body).await;
         assert!(
             body.starts_with(r#"[{"result":"a"},{"error":"TOODEEP "#),
             "{body}"
@@ -30,8 +27,7 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
 /// the replies would be given to the wrong requests.
 #[tokio::test]
 async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
-    let options = ["--max-reply", "1000000", "--timeout", "600000"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let bridge = Bridge::with(["--max-reply", "1000000", "--timeout", "600000"]).await;
     let value = "x".repeat(20_000);
     let set = format!(r#"["SET","k","{value}"]"#);
     assert_eq!(bridge.run(&set).await.0, 200);
@@ -49,17 +45,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
     let fills = format!(r#"[["SET","l","{}"]]"#, "x".repeat(200_000));
     let pings = format!("[{}]", vec![r#"["PING"]"#; 300].join(","));
     for body in [vec![fills; 5], vec![pings; many(20)]].concat() {
-        let head = format!(
-            "POST /pipeline HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        let stream = TcpStream::connect(bridge.address()).await;
-        let mut stream = stream.expect("a connection");
-        stream
-            .write_all((head + &body).as_bytes())
-            .await
-            .expect("sent");
-        streams.push(stream);
+        streams.push(bridge.posted("/pipeline", &body).await);
         is_served().await;
     }
     drop(streams);
@@ -75,7 +61,7 @@ async fn requests_that_are_broken_off_cost_nobody_else_an_answer() {
 #[tokio::test]
 async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
     let most = 1_000_000;
-    let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
+    let bridge = Bridge::with(["--max-reply", "1000000"]).await;
     let beside = HonestClient::of(&bridge).await;
     for script in [
         "return string.rep('\\1', 900000)",
@@ -93,7 +79,7 @@ async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
         );
         let body = format!(r#"[["ECHO","a"],{script},["ECHO","b"]]"#);
         for path in ["/pipeline", "/multi-exec"] {
-            let (status, body) = answer(bridge.post(path, body.clone())).await;
+            let (status, body) = bridge.ask(path, body.clone()).await;
             assert!(
                 status == 200 && body.len() < most,
                 "{script}: {}",
@@ -123,8 +109,7 @@ async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
 
 #[tokio::test]
 async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() {
-    let options = ["--max-reply", "1000000", "--timeout", "600000"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let bridge = Bridge::with(["--max-reply", "1000000", "--timeout", "600000"]).await;
     let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     for script in [

@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 use testkit::beside::must_keep_half;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{HonestClient, SHORTLY, many, served_in};
-use crate::support::{Bridge, LIMIT, TOKEN, until};
+use crate::support::{Bridge, LIMIT, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -19,14 +19,8 @@ async fn listen(bridge: &Bridge, channel: &str) -> TcpStream {
 }
 
 async fn asked(bridge: &Bridge, channel: &str, header: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(bridge.address())
-        .await
-        .expect("a connection");
-    let head = format!(
-        "GET /subscribe/{channel} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n{header}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.expect("sent");
-    stream
+    let line = format!("GET /subscribe/{channel}");
+    bridge.sent(&line, header, "").await
 }
 
 async fn until_says(stream: &mut TcpStream, text: &str) {
@@ -85,8 +79,7 @@ async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
 /// Whoever holds a lock for which others wait needs a connection to give it back.
 #[tokio::test]
 async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
-    let bounds = ["--max-connections", "40"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(bounds)).await;
+    let bridge = Bridge::with(["--max-connections", "40"]).await;
     let alone = served_in(&bridge, SHORTLY).await;
     let (mut streams, mut refused) = (Vec::new(), 0);
     for number in 0..many(400) {
@@ -137,10 +130,7 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
     let grown = bridge.memory() - before;
     assert!(grown < 40 * MEGABYTE as u64, "{grown}");
     assert!(rest(&mut slow).await < 20 * MEGABYTE);
-    until("it is told", async || {
-        bridge.log().contains("read too slowly")
-    })
-    .await;
+    bridge.until_logs("read too slowly").await;
     // The other stream goes on.
     publish(&bridge, "loud", 10).await;
     until_says(&mut reads, "message,loud,xxxxxxxxxx").await;
@@ -149,7 +139,7 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
 /// Nobody asked for this message, so an error in its place must not be taken for an answer.
 #[tokio::test]
 async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
-    let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
+    let bridge = Bridge::with(["--max-reply", "1000000"]).await;
     let mut other = listen(&bridge, "other").await;
     let mut large = listen(&bridge, "large").await;
     publish(&bridge, "large", 2 * MEGABYTE).await;
