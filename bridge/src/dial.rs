@@ -31,8 +31,15 @@ pub(crate) struct Server {
 
 enum Address {
     Unix(PathBuf),
-    Tcp(String, u16),
-    Tls(String, u16, TlsConnector),
+    Tcp(NodeAddr, Option<TlsConnector>),
+}
+
+/// Where a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeAddr {
+    /// Empty: the host of the node that said so.
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 /// Why there is no connection.
@@ -58,18 +65,16 @@ impl Server {
              redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
         })?;
         let address = match info.addr().clone() {
-            ConnectionAddr::Tcp(host, port) => Address::Tcp(host, port),
+            ConnectionAddr::Tcp(host, port) => Address::Tcp(NodeAddr { host, port }, None),
             ConnectionAddr::Unix(path) => Address::Unix(path),
             ConnectionAddr::TcpTls {
                 host,
                 port,
                 insecure: false,
                 ..
-            } => Address::Tls(host, port, tls()?),
+            } => Address::Tcp(NodeAddr { host, port }, Some(tls()?)),
             _ => {
-                return Err(
-                    "--redis: TLS without a check of the certificate is not offered".into(),
-                );
+                return Err("--redis: TLS without a check of the certificate is not offered".into());
             }
         };
         let settings = info.redis_settings().clone();
@@ -77,19 +82,19 @@ impl Server {
     }
 
     /// Another server, with the same settings.
-    pub(crate) fn elsewhere(&self, host: &str, port: u16) -> Self {
-        let address = match &self.address {
-            Address::Tls(_, _, tls) => Address::Tls(host.to_owned(), port, tls.clone()),
-            Address::Tcp(..) | Address::Unix(_) => Address::Tcp(host.to_owned(), port),
+    pub(crate) fn elsewhere(&self, place: NodeAddr) -> Self {
+        let tls = match &self.address {
+            Address::Tcp(_, tls) => tls.clone(),
+            Address::Unix(_) => None,
         };
-        let settings = self.settings.clone();
+        let (address, settings) = (Address::Tcp(place, tls), self.settings.clone());
         Self { address, settings }
     }
 
-    /// Host and port; `None` for a unix socket.
-    pub(crate) fn place(&self) -> Option<(&str, u16)> {
+    /// `None` for a unix socket.
+    pub(crate) const fn place(&self) -> Option<&NodeAddr> {
         match &self.address {
-            Address::Tcp(host, port) | Address::Tls(host, port, _) => Some((host, *port)),
+            Address::Tcp(place, _) => Some(place),
             Address::Unix(_) => None,
         }
     }
@@ -97,7 +102,7 @@ impl Server {
     /// For the log: where it is, without its password.
     pub(crate) fn shown(&self) -> String {
         match &self.address {
-            Address::Tcp(host, port) | Address::Tls(host, port, _) => format!("{host}:{port}"),
+            Address::Tcp(NodeAddr { host, port }, _) => format!("{host}:{port}"),
             Address::Unix(path) => path.display().to_string(),
         }
     }
@@ -164,12 +169,33 @@ impl Server {
     async fn open(&self) -> io::Result<Box<dyn Wire>> {
         Ok(match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
-            Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
-            Address::Tls(host, port, tls) => {
+            Address::Tcp(NodeAddr { host, port }, tls) => {
+                let stream = TcpStream::connect((&**host, *port)).await?;
+                stream.set_nodelay(true)?;
+                let Some(tls) = tls else {
+                    return Ok(Box::new(stream));
+                };
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                Box::new(tls.connect(name, tcp(host, *port).await?).await?)
+                Box::new(tls.connect(name, stream).await?)
             }
         })
+    }
+}
+
+impl NodeAddr {
+    /// `host:port`. An IPv6 host has colons too.
+    pub(crate) fn parse(address: &str) -> Option<Self> {
+        let (host, port) = address.rsplit_once(':')?;
+        let (host, port) = (host.to_owned(), port.parse().ok()?);
+        Some(Self { host, port })
+    }
+
+    /// As seen from `other`, which named it.
+    pub(crate) fn beside(&mut self, other: &Self) {
+        // Redis says `?` if it does not know its own host name.
+        if matches!(self.host.as_str(), "" | "?") {
+            self.host.clone_from(&other.host);
+        }
     }
 }
 
@@ -219,18 +245,10 @@ fn knows_no_names(refused: &ServerError) -> bool {
 
 /// `host:port` is an address of Redis' own; a URL's parser would take the host for a scheme.
 fn with_scheme(url: &str) -> Cow<'_, str> {
-    let is_address = !url.contains(['/', '@'])
-        && (url.rsplit_once(':')).is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    match is_address {
+    match !url.contains(['/', '@']) && NodeAddr::parse(url).is_some() {
         true => Cow::Owned(format!("redis://{url}")),
         false => Cow::Borrowed(url),
     }
-}
-
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect((host, port)).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 fn tls() -> Result<TlsConnector, String> {

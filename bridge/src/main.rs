@@ -40,6 +40,7 @@ mod topic;
 mod upstream;
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +52,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -60,7 +62,7 @@ use crate::connection_limits::Places;
 use crate::cors::Cors;
 use crate::dial::Server;
 use crate::node::Node;
-use crate::options::{Options, Target};
+use crate::options::Options;
 use crate::server::{Bridge, Settings};
 use crate::spawn::PrivateRedis;
 use crate::upstream::Upstream;
@@ -99,22 +101,20 @@ fn main() -> ExitCode {
 async fn run(options: Options) -> Result<(), Error> {
     let credentials = options.credentials()?;
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
-        let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "end the program that listens there, or choose another address"
-            }
-            _ => "write HOST:PORT",
+        let advice = match error.kind() == io::ErrorKind::AddrInUse {
+            true => "end the program that listens there, or choose another address",
+            false => "write HOST:PORT",
         };
         format!("cannot listen on {}: {error}; {advice}", options.listen)
     })?;
     listen::let_many_come_at_once(&listener)?;
-    let mut private = match options.target()? {
-        Target::Spawn(program) => Some(PrivateRedis::start(&program).await?),
-        Target::Url => None,
+    let mut private = match options.spawned()? {
+        Some(program) => Some(PrivateRedis::start(program).await?),
+        None => None,
     };
     let server = match &private {
         Some(redis) => Server::on_socket(redis.socket(), options.user()),
-        None => options.server()?,
+        None => Server::at(&options.redis)?,
     };
     let limits = Limits {
         timeout: options.timeout(),
@@ -138,8 +138,7 @@ async fn run(options: Options) -> Result<(), Error> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     // What the bridge asks Redis for its own sake it asks before it has clients.
     let _ = timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
-    announce(&listener, private.as_ref())?;
-    warn_if_exposed(&listener)?;
+    announce(listener.local_addr()?, private.as_ref())?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     tokio::spawn(mind_scripts(Arc::clone(&bridge)));
     let serving = tokio::spawn(listen::serve(listener, bridge, stop.subscribe()));
@@ -185,22 +184,15 @@ async fn ended(private: &mut Option<PrivateRedis>) -> String {
 }
 
 /// Programs read these lines, so they are an interface.
-fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Result<()> {
-    let mut lines = format!(
-        "edgelock-bridge listening on http://{}\n",
-        listener.local_addr()?
-    );
+fn announce(address: SocketAddr, private: Option<&PrivateRedis>) -> io::Result<()> {
+    let mut lines = format!("edgelock-bridge listening on http://{address}\n");
     if let Some(redis) = private {
         lines += &format!("redis unix socket {}\n", redis.socket().display());
     }
     // In one piece: a program that reads only the first line may close the pipe after it.
     let mut stdout = io::stdout().lock();
     stdout.write_all(lines.as_bytes())?;
-    stdout.flush()
-}
-
-fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
-    let address = listener.local_addr()?;
+    stdout.flush()?;
     if !address.ip().is_loopback() {
         tracing::warn!(
             %address,
@@ -212,9 +204,7 @@ fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
 
 /// Only this program's own events. Those of its libraries may hold headers, commands or values.
 fn log_as_json(level: tracing::Level) {
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .with_writer(io::stderr);
+    let lines = fmt::layer().json().with_writer(io::stderr);
     let own = Targets::new().with_target("edgelock_bridge", level);
     tracing_subscriber::registry().with(lines).with(own).init();
 }

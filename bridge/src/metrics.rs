@@ -111,8 +111,8 @@ impl Metrics {
         query: &str,
     ) -> Result<(), Failure> {
         self.credentials.check(headers, query).map_err(|denied| {
-            let text = denied.text();
-            let text = format!("{text}; /metrics takes that of --metrics-credential, and no other");
+            let text =
+                format!("{denied}; /metrics takes that of --metrics-credential, and no other");
             Failure::new(StatusCode::UNAUTHORIZED, text)
         })?;
         match *method {

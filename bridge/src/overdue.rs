@@ -129,9 +129,7 @@ impl State {
 
 impl UnderWay<'_> {
     pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, NoReply>) {
-        self.is_answered = answered
-            .as_ref()
-            .map_or_else(|lost| !lost.was_sent(), |_| true);
+        self.is_answered = !answered.as_ref().is_err_and(|lost| lost.was_sent());
     }
 }
 

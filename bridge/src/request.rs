@@ -80,18 +80,18 @@ pub(crate) async fn drain(mut body: Incoming) {
 
 /// `["SET","key","value"]`
 pub(crate) fn command(body: &[u8]) -> Result<Command<'_>, Failure> {
-    let left = Cell::new(ARGUMENTS);
-    let elements = parse(body, at_most(&left), ": a command and its arguments")?;
-    one(&elements)
+    let left = &Cell::new(ARGUMENTS);
+    let element = PhantomData::<&RawValue>;
+    let arguments = AtMost { left, element };
+    one(&parse(body, arguments, ": a command and its arguments")?)
 }
 
 /// `[["SET","key","value"],["GET","key"]]`, at most `most` of them.
 pub(crate) fn commands(body: &[u8], most: usize) -> Result<Vec<Command<'_>>, Failure> {
-    let (commands, arguments) = (Cell::new(most), Cell::new(ARGUMENTS));
-    let lists = AtMost {
-        left: &commands,
-        element: at_most(&arguments),
-    };
+    let (commands, left) = (&Cell::new(most), &Cell::new(ARGUMENTS));
+    let element = PhantomData::<&RawValue>;
+    let (left, element) = (commands, AtMost { left, element });
+    let lists = AtMost { left, element };
     let lists = parse(body, lists, " of arrays: one for each command")?;
     lists.iter().map(|elements| one(elements)).collect()
 }
@@ -146,13 +146,6 @@ struct AtMost<'l, S> {
     element: S,
 }
 
-const fn at_most<'a>(left: &Cell<usize>) -> AtMost<'_, PhantomData<&'a RawValue>> {
-    AtMost {
-        left,
-        element: PhantomData,
-    }
-}
-
 fn parse<'a, S: DeserializeSeed<'a>>(
     body: &'a [u8],
     seed: S,
@@ -195,11 +188,8 @@ impl<'a, S: DeserializeSeed<'a> + Copy> Visitor<'a> for AtMost<'_, S> {
 }
 
 fn one<'a>(elements: &[&'a RawValue]) -> Result<Command<'a>, Failure> {
-    let parts = elements
-        .iter()
-        .map(|element| argument(element.get()))
-        .collect::<Result<_, _>>()?;
-    Command::new(parts).ok_or_else(empty_command)
+    let parts = elements.iter().map(|element| argument(element.get()));
+    Command::new(parts.collect::<Result<_, _>>()?).ok_or_else(empty_command)
 }
 
 /// Strings by value. Numbers and booleans as they are written, so that no digit is lost.

@@ -203,7 +203,7 @@ impl Bridge {
     fn enter(&self, parts: &Parts) -> Result<(Access, Encoding), Failure> {
         let query = parts.uri.query().unwrap_or_default();
         let access = (self.credentials.check(&parts.headers, query))
-            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied.text()))?;
+            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied))?;
         let mut methods = allowed(parts.uri.path()).split(", ");
         if !methods.any(|method| parts.method == *method) {
             return Err(Failure::method_not_allowed());
@@ -256,11 +256,12 @@ pub(crate) fn needs_place(path: &str) -> bool {
 
 /// For the log and the metrics: a path may hold a command, with its keys and values.
 fn route(path: &str) -> &'static str {
-    const WHOLE: [&str; 5] = ["/", "/pipeline", "/multi-exec", "/health", "/metrics"];
-    if let Some(whole) = WHOLE.into_iter().find(|whole| *whole == path) {
-        return whole;
-    }
     match path {
+        "/" => "/",
+        "/pipeline" => "/pipeline",
+        "/multi-exec" => "/multi-exec",
+        "/health" => "/health",
+        "/metrics" => "/metrics",
         _ if path.starts_with("/subscribe/") => "/subscribe",
         _ if path.starts_with("/psubscribe/") => "/psubscribe",
         _ => "command in path",

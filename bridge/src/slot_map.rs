@@ -9,16 +9,8 @@ use redis::cluster_routing::Slot;
 
 use crate::budget::Limits;
 use crate::command;
-use crate::dial::Server;
+use crate::dial::{NodeAddr, Server};
 use crate::node::Node;
-
-/// Where a node is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NodeAddr {
-    /// Empty: the host of the node that said so.
-    host: String,
-    port: u16,
-}
 
 pub(crate) struct SlotMap {
     /// The node that the operator named. The bridge uses its settings for the other nodes.
@@ -35,33 +27,10 @@ struct Known {
     entry: NodeAddr,
 }
 
-impl NodeAddr {
-    /// `host:port`. An IPv6 host has colons too.
-    pub(crate) fn parse(address: &str) -> Option<Self> {
-        let (host, port) = address.rsplit_once(':')?;
-        Some(Self {
-            host: host.to_owned(),
-            port: port.parse().ok()?,
-        })
-    }
-
-    /// As seen from `other`, which named it.
-    pub(crate) fn beside(&mut self, other: &Self) {
-        // Redis says `?` if it does not know its own host name.
-        if matches!(self.host.as_str(), "" | "?") {
-            self.host.clone_from(&other.host);
-        }
-    }
-}
-
 impl SlotMap {
     /// `None` if the node's address is one that other nodes cannot have, such as a socket.
     pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
-        let (host, port) = named.place()?;
-        let start = NodeAddr {
-            host: host.to_owned(),
-            port,
-        };
+        let start = named.place()?.clone();
         let known = Known {
             nodes: HashMap::new(),
             owners: HashMap::new(),
@@ -78,7 +47,7 @@ impl SlotMap {
     pub(crate) fn node(&self, place: &NodeAddr) -> Arc<Node> {
         let mut known = self.known.lock();
         let node = known.nodes.entry(place.clone()).or_insert_with(|| {
-            let server = self.named.elsewhere(&place.host, place.port);
+            let server = self.named.elsewhere(place.clone());
             Arc::new(Node::new(server, self.limits.clone()))
         });
         Arc::clone(node)

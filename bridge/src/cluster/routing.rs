@@ -6,9 +6,10 @@ use redis::Value;
 use redis::cluster_routing::Slot;
 use tokio::time::{Instant, sleep};
 
+use crate::dial::NodeAddr;
 use crate::no_reply::NoReply;
 use crate::redirect::Redirect;
-use crate::slot_map::{NodeAddr, SlotMap};
+use crate::slot_map::SlotMap;
 
 /// How often one command is redirected. If it takes more, the cluster's nodes disagree, and the
 /// last reply is passed on.

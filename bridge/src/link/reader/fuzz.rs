@@ -7,9 +7,10 @@ use edgelock_fuzz::{INPUTS, Mutants, Text, check};
 use serde_json::Value as Json;
 
 use super::{ELEMENT, Malformed, Reader, TOO_LARGE, cost_of_one};
+use crate::dial::NodeAddr;
 use crate::redirect;
 use crate::reply::{self, Encoding};
-use crate::slot_map::{self, NodeAddr};
+use crate::slot_map;
 use crate::topic::Message;
 use redis::Value;
 
