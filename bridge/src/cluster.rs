@@ -84,12 +84,8 @@ impl Cluster {
                 .find(|told| !matches!(told, Redirect::Answer))
                 .unwrap_or(Redirect::Answer);
             let told = match told {
-                Redirect::Moved(slot, _) if moved.is_some_and(|before| before != slot) => {
+                Redirect::Moved(slot, _) if *moved.get_or_insert(slot) != slot => {
                     return Ok(vec![cross_slot()]);
-                }
-                Redirect::Moved(slot, place) => {
-                    moved = Some(slot);
-                    Redirect::Moved(slot, place)
                 }
                 // Each command would need an `ASKING` of its own. Either the keys arrive soon, or
                 // they cannot be reached together now.

@@ -74,7 +74,9 @@ impl Server {
                 ..
             } => Address::Tcp(NodeAddr { host, port }, Some(tls()?)),
             _ => {
-                return Err("--redis: TLS without a check of the certificate is not offered".into());
+                return Err(
+                    "--redis: TLS without a check of the certificate is not offered".into(),
+                );
             }
         };
         let settings = info.redis_settings().clone();

@@ -139,14 +139,11 @@ impl Bridge {
         }
         if access == Access::ReadOnly && !self.readable(&command).await? {
             let name = String::from_utf8_lossy(command.name()).to_lowercase();
-            return Ok(Verdict::Refused(format!(
-                "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
-            )));
+            return Ok(Verdict::Refused(refuse::no_permission(&name)));
         }
-        if let (false, Err(reason)) = (
-            self.settings.dangerous_commands,
-            refuse::check_dangerous(&command),
-        ) {
+        if !self.settings.dangerous_commands
+            && let Err(reason) = refuse::check_dangerous(&command)
+        {
             return Ok(Verdict::Refused(reason));
         }
         let answer = self.scripts.adapt(&mut command);

@@ -79,9 +79,6 @@ struct Switchboard {
     limits: Limits,
 }
 
-/// The connection has ended.
-struct Ended;
-
 impl Hub {
     pub(crate) fn on(link: Link, messages: UnboundedReceiver<Message>, limits: Limits) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
@@ -167,28 +164,26 @@ impl Switchboard {
                     Some(request) => self.asked(request),
                     None => return,
                 },
-                Some(done) = self.under_way.next() => if let Err(Ended) = self.done(done) {
+                Some(done) = self.under_way.next() => if !self.goes_on(done) {
                     return;
                 },
-                _ = pings.tick() => self.ping(),
+                _ = pings.tick() => {
+                    let link = self.link.clone();
+                    let ping = async move { link.ask(command::one(&["PING"])).await };
+                    self.under_way.push(ping.map(Done::Pinged).boxed());
+                }
             }
         }
     }
 
     fn asked(&mut self, request: Request) {
-        let topic = match request {
-            Request::Join(topic, subscriber) => {
-                let subscribed = self.topics.entry(topic.clone()).or_default();
-                subscribed.subscribers.push(subscriber);
-                topic
-            }
-            Request::Leave(topic, id) => {
-                if let Some(subscribed) = self.topics.get_mut(&topic) {
-                    (subscribed.subscribers).retain(|subscriber| subscriber.id != id);
-                }
-                topic
-            }
-        };
+        let (Request::Join(topic, _) | Request::Leave(topic, _)) = &request;
+        let topic = topic.clone();
+        let subscribers = &mut self.topics.entry(topic.clone()).or_default().subscribers;
+        match request {
+            Request::Join(_, subscriber) => subscribers.push(subscriber),
+            Request::Leave(_, id) => subscribers.retain(|subscriber| subscriber.id != id),
+        }
         self.settle(topic);
     }
 
@@ -228,18 +223,13 @@ impl Switchboard {
             .flat_map(|subscribed| &subscribed.subscribers)
     }
 
-    fn ping(&mut self) {
-        let link = self.link.clone();
-        let pinged = async move { Done::Pinged(link.ask(command::one(&["PING"])).await) };
-        self.under_way.push(pinged.boxed());
-    }
-
-    fn done(&mut self, done: Done) -> Result<(), Ended> {
+    /// Returns whether the connection goes on.
+    fn goes_on(&mut self, done: Done) -> bool {
         match done {
             Done::Changed(topic, Ok(replies)) => {
                 if let [Value::ServerError(refused)] = &replies[..] {
                     self.refused(topic, refused);
-                    return Ok(());
+                    return true;
                 }
                 if let Some(subscribed) = self.topics.get_mut(&topic) {
                     subscribed.is_changing = false;
@@ -258,9 +248,9 @@ impl Switchboard {
                     }
                 }
             }
-            Done::Changed(_, Err(_)) | Done::Pinged(Err(_)) => return Err(Ended),
+            Done::Changed(_, Err(_)) | Done::Pinged(Err(_)) => return false,
         }
-        Ok(())
+        true
     }
 
     /// An acl may forbid the bridge's user a channel, and a busy Redis refuses any change. It must

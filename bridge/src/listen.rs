@@ -100,14 +100,12 @@ fn admit(
         let bridge = Arc::clone(&bridge);
         async move {
             let serve = async |request: Request<Incoming>| {
-                let _place = match is_served || !needs_place(request.uri().path()) {
+                let is_served = is_served || !needs_place(request.uri().path());
+                let place = match is_served {
                     true => None,
-                    false => match bridge.places.take_within(SOON).await {
-                        None => return bridge.turn_away(request).await,
-                        found => found,
-                    },
+                    false => bridge.places.take_within(SOON).await,
                 };
-                bridge.handle(request).await
+                bridge.handle(request, is_served || place.is_some()).await
             };
             let mut response = bridge.settings.cors.answer(request, serve).await;
             if !is_served || bridge.places.are_wanted() {

@@ -33,7 +33,7 @@ pub(crate) struct Metrics {
     budget: Budget,
     registry: Registry,
     requests: Family<Outcome, Counter>,
-    durations: Family<Asked, Histogram>,
+    durations: Family<Route, Histogram>,
     streams: Gauge,
     connections: Gauge,
     in_flight: Gauge,
@@ -46,10 +46,7 @@ struct Outcome {
     status: u16,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
-struct Asked {
-    route: &'static str,
-}
+type Route = [(&'static str, &'static str); 1];
 
 impl Metrics {
     pub(crate) fn new(credentials: Credentials, counted: [Arc<Places>; 2], budget: Budget) -> Self {
@@ -99,7 +96,7 @@ impl Metrics {
     pub(crate) fn answered(&self, route: &'static str, status: u16, took: Duration) {
         let outcome = Outcome { route, status };
         self.requests.get_or_create(&outcome).inc();
-        let durations = self.durations.get_or_create(&Asked { route });
+        let durations = self.durations.get_or_create(&[("route", route)]);
         durations.observe(took.as_secs_f64());
     }
 

@@ -31,9 +31,7 @@ const SILENT: Duration = Duration::from_secs(2);
 /// that is under way for so long itself, as a large one may be, could still be taken for the script
 /// that runs.
 #[derive(Default)]
-pub(crate) struct Overdue {
-    state: Mutex<State>,
-}
+pub(crate) struct Overdue(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -59,7 +57,7 @@ pub(crate) struct UnderWay<'a> {
 impl Overdue {
     /// Call this right before they are sent.
     pub(crate) fn under_way(&self) -> UnderWay<'_> {
-        let mut state = self.state.lock();
+        let mut state = self.0.lock();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number);
@@ -73,7 +71,7 @@ impl Overdue {
     /// The command that ends the script, if `answer`, to a `PING`, says once more that a script
     /// keeps Redis busy, and the script is ours.
     pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Arc<Pipeline>> {
-        let mut state = self.state.lock();
+        let mut state = self.0.lock();
         let busy = match answer {
             Value::ServerError(refused) if refused.code() == "BUSY" => server_error::raw(refused),
             _ => {
@@ -99,7 +97,7 @@ impl Overdue {
     pub(crate) fn told(&self, said: Result<&[Value], &io::ErrorKind>) {
         match said {
             Ok([Value::Okay]) => {
-                let mut state = self.state.lock();
+                let mut state = self.0.lock();
                 state.late_at = None;
                 state.is_well();
                 drop(state);
@@ -107,7 +105,7 @@ impl Overdue {
             }
             Ok([Value::ServerError(refused)])
                 if refused.code() != "NOTBUSY"
-                    && !std::mem::replace(&mut self.state.lock().is_told, true) =>
+                    && !std::mem::replace(&mut self.0.lock().is_told, true) =>
             {
                 tracing::error!(
                     reason = server_error::raw(refused),
@@ -136,7 +134,7 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     /// Without an answer in time, or while the client waited, the script may still run.
     fn drop(&mut self) {
-        let mut state = self.overdue.state.lock();
+        let mut state = self.overdue.0.lock();
         state.under_way.remove(&self.number);
         if !self.is_answered {
             state.late_at = Some(Instant::now());

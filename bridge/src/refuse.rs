@@ -87,6 +87,11 @@ pub(crate) fn runs_script(name: &[u8]) -> bool {
     )
 }
 
+/// As Redis puts it.
+pub(crate) fn no_permission(name: &str) -> String {
+    format!("NOPERM this user has no permissions to run the '{name}' command or its subcommand")
+}
+
 fn refusal(name: &[u8], reason: &str) -> String {
     let name = String::from_utf8_lossy(name);
     format!("ERR '{name}' is not served here: {reason}")

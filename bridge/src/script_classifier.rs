@@ -64,30 +64,24 @@ pub(crate) struct Load {
 impl ScriptClassifier {
     pub(crate) fn load(&self, commands: &Pipeline) -> Load {
         let mut load = Load {
-            scripts: Vec::new(),
             is_quick: true,
             was_quick: true,
-            waits: false,
+            ..Load::default()
         };
         for command in commands.cmd_iter() {
             // Most commands are neither, and this runs for each.
             let initial = word(command, 0).and_then(|name| name.first());
             match initial.map(u8::to_ascii_uppercase) {
                 Some(b'E' | b'F') => load.scripts.extend(script(command)),
-                Some(b'W') if refuse::waits_for_replicas(&name(command)) => {
-                    load.waits = true;
-                }
+                Some(b'W') => load.waits |= refuse::waits_for_replicas(&name(command)),
                 _ => {}
             }
         }
         if !load.scripts.is_empty() {
             let mut quick = self.quick.lock();
             load.is_quick = load.scripts.iter().all(|script| quick.knows(script));
-            load.was_quick = load.is_quick
-                || load
-                    .scripts
-                    .iter()
-                    .all(|script| quick.scripts.contains_key(script));
+            let was_quick = |script| quick.scripts.contains_key(script);
+            load.was_quick = load.is_quick || load.scripts.iter().all(was_quick);
         }
         load
     }
@@ -148,11 +142,13 @@ impl Quick {
         }
         if self.scripts.len() < REMEMBERED || self.scripts.contains_key(script) {
             let is_doubted = false;
-            let known = Known {
-                used_at,
-                is_doubted,
-            };
-            self.scripts.insert(script.clone(), known);
+            (self.scripts).insert(
+                script.clone(),
+                Known {
+                    used_at,
+                    is_doubted,
+                },
+            );
         }
     }
 }

@@ -87,13 +87,21 @@ impl Bridge {
         }
     }
 
-    pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = self.clock();
+    /// `has_place` is false for a request whose connection is beyond the bound, and found none.
+    pub(crate) async fn handle(
+        &self,
+        request: Request<Incoming>,
+        has_place: bool,
+    ) -> Response<Body> {
+        // If anybody asks how long it took.
+        let is_timed = self.metrics.is_some() || tracing::enabled!(tracing::Level::DEBUG);
+        let started = is_timed.then(Instant::now);
         let (parts, body) = request.into_parts();
-        let mut response = self
-            .answer(&parts, body)
-            .await
-            .unwrap_or_else(Failure::into_response);
+        let answered = match has_place {
+            true => self.answer(&parts, body).await,
+            false => Err(self.turn_away(body).await),
+        };
+        let mut response = answered.unwrap_or_else(Failure::into_response);
         let status = response.status();
         let headers = response.headers_mut();
         let token = self.sync_token.fetch_add(1, Ordering::Relaxed);
@@ -104,21 +112,15 @@ impl Bridge {
             let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
             headers.insert(header::ALLOW, allowed);
         }
-        self.note(&parts, started, &response);
+        if let Some(started) = started {
+            self.note(&parts, status, started.elapsed());
+        }
         response
     }
 
-    /// When a request came, if anybody asks how long it took.
-    fn clock(&self) -> Option<Instant> {
-        (self.metrics.is_some() || tracing::enabled!(tracing::Level::DEBUG)).then(Instant::now)
-    }
-
-    /// Notes the answer in the log and in the metrics.
-    fn note(&self, parts: &Parts, started: Option<Instant>, response: &Response<Body>) {
-        let Some(took) = started.map(|started| started.elapsed()) else {
-            return;
-        };
-        let (route, status) = (route(parts.uri.path()), response.status().as_u16());
+    /// Notes an answer in the log and in the metrics.
+    fn note(&self, parts: &Parts, status: StatusCode, took: Duration) {
+        let (route, status) = (route(parts.uri.path()), status.as_u16());
         let micros = took.as_micros() as u64;
         tracing::debug!(method = %parts.method, route, status, micros, "request");
         if let Some(metrics) = &self.metrics {
@@ -126,15 +128,9 @@ impl Bridge {
         }
     }
 
-    /// For connections beyond the bound that found no place.
-    pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = self.clock();
-        let (parts, body) = request.into_parts();
+    async fn turn_away(&self, body: Incoming) -> Failure {
         self.read_off(body, READ_OFF).await;
-        let text = "ERR too many connections; nothing was executed";
-        let response = Failure::refused_for_now(text).into_response();
-        self.note(&parts, started, &response);
-        response
+        Failure::refused_for_now("ERR too many connections; nothing was executed")
     }
 
     async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {

@@ -12,6 +12,7 @@ use hyper::header::{self, HeaderValue};
 
 use crate::answer::{Body, Failure};
 use crate::auth::Access;
+use crate::refuse;
 use crate::server::Bridge;
 use crate::topic::Topic;
 
@@ -22,10 +23,7 @@ impl Bridge {
         topic: Topic,
     ) -> Result<Response<Body>, Failure> {
         if access == Access::ReadOnly {
-            return Err(Failure::bad_request(format!(
-                "NOPERM this user has no permissions to run the '{}' command or its subcommand",
-                topic.command()
-            )));
+            return Err(Failure::bad_request(refuse::no_permission(topic.command())));
         }
         // Events are lines, and clients split them at commas.
         let name = topic.name();
