@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redis::{ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, ServerError, Value};
+use redis::{ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, ServerError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
@@ -233,11 +233,8 @@ impl NoConnection {
 
 /// The error with which Redis refuses a command, if it does.
 async fn refused(link: &Link, command: &[&str]) -> io::Result<Option<ServerError>> {
-    let mut replies = link.ask(command::one(command)).await?;
-    Ok(match replies.pop() {
-        Some(Value::ServerError(refused)) => Some(refused),
-        _ => None,
-    })
+    let replies = link.ask(command::one(command)).await?;
+    Ok(replies.first().and_then(server_error::of).cloned())
 }
 
 fn knows_no_names(refused: &ServerError) -> bool {

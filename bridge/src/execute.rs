@@ -35,10 +35,7 @@ impl Bridge {
             return Err(Failure::bad_request(reason));
         }
         let replies = self.upstream.run(&Arc::new(batch)).await?;
-        let refused = match replies.first() {
-            Some(Value::ServerError(refused)) => Some(refused),
-            _ => None,
-        };
+        let refused = replies.first().and_then(server_error::of);
         if let Some(refused) =
             refused.filter(|refused| server_error::is_passing(refused, runs_script))
         {
@@ -51,7 +48,7 @@ impl Bridge {
             true => StatusCode::BAD_REQUEST,
             false => StatusCode::OK,
         };
-        Ok((status, out.into_bytes()))
+        Ok((status, out.bytes))
     }
 
     /// Each command for itself: a refused one has its error in its place, and the others run.
@@ -92,23 +89,24 @@ impl Bridge {
                 Ok((StatusCode::OK, self.list(verdicts, results, encoding)))
             }
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
-            _ => Err(Failure::new(
-                StatusCode::BAD_GATEWAY,
-                "ERR Redis gave no answer that the bridge understands",
-            )),
+            _ => {
+                let text = "ERR Redis gave no answer that the bridge understands";
+                Err(Failure::new(StatusCode::BAD_GATEWAY, text))
+            }
         }
     }
 
     fn list(&self, verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
         let mut out = self.json();
-        out.push(b'[');
+        out.bytes.push(b'[');
         slots(&mut out, verdicts, replies, encoding);
-        out.push(b']');
-        out.into_bytes()
+        out.bytes.push(b']');
+        out.bytes
     }
 
-    const fn json(&self) -> Json {
-        Json::up_to(self.settings.limits.max_reply)
+    fn json(&self) -> Json {
+        let (bytes, largest) = (Vec::new(), self.settings.limits.max_reply);
+        Json { bytes, largest }
     }
 
     async fn admit_all(
@@ -164,19 +162,14 @@ impl Bridge {
 /// Redis says only that there was an error. Its answer when the command was queued says which one.
 /// Nothing ran, so this error is not a script's.
 fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
-    let cause = queued.iter().find_map(|reply| match reply {
-        Value::ServerError(refused) => Some(refused),
-        _ => None,
-    });
+    let cause = queued.iter().find_map(server_error::of);
+    let said = server_error::raw(cause.unwrap_or(aborted));
     if server_error::is_passing(cause.unwrap_or(aborted), false) {
-        return Failure::refused_for_now(&server_error::raw(cause.unwrap_or(aborted)));
+        return Failure::refused_for_now(&said);
     }
     Failure::bad_request(match cause {
-        Some(cause) => format!(
-            "EXECABORT Transaction discarded because of: {}",
-            server_error::raw(cause)
-        ),
-        None => server_error::raw(aborted),
+        Some(_) => format!("EXECABORT Transaction discarded because of: {said}"),
+        None => said,
     })
 }
 
@@ -191,7 +184,7 @@ fn slots(
     let (mut replies, mut fit) = (replies.into_iter(), true);
     for (index, verdict) in verdicts.into_iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.bytes.push(b',');
         }
         match (verdict, &mut replies) {
             (Verdict::Refused(reason), _) => out.error(&reason),

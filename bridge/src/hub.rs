@@ -9,7 +9,7 @@ mod listener;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
@@ -34,10 +34,8 @@ use crate::topic::{Message, Topic};
 /// clients wait.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
 
-#[derive(Clone)]
 pub(crate) struct Hub {
     requests: UnboundedSender<Request>,
-    next: Arc<AtomicU64>,
 }
 
 /// Why there is no listener.
@@ -89,10 +87,7 @@ impl Hub {
             limits,
         };
         tokio::spawn(board.run(messages, asked));
-        Self {
-            requests,
-            next: Arc::default(),
-        }
+        Self { requests }
     }
 
     /// Returns once Redis has confirmed the subscription.
@@ -100,14 +95,12 @@ impl Hub {
         let (messages, heard) = mpsc::unbounded_channel();
         let (waits, joined) = oneshot::channel();
         let listener = Listener {
-            id: self.next.fetch_add(1, Ordering::Relaxed),
             topic,
             messages: heard,
             backlog: Arc::default(),
             requests: self.requests.clone(),
         };
         let subscriber = Subscriber {
-            id: listener.id,
             messages,
             backlog: Arc::clone(&listener.backlog),
             waits: Some(waits),
@@ -182,7 +175,9 @@ impl Switchboard {
         let subscribers = &mut self.topics.entry(topic.clone()).or_default().subscribers;
         match request {
             Request::Join(_, subscriber) => subscribers.push(subscriber),
-            Request::Leave(_, id) => subscribers.retain(|subscriber| subscriber.id != id),
+            Request::Leave(_, gone) => {
+                subscribers.retain(|subscriber| !Arc::ptr_eq(&subscriber.backlog, &gone));
+            }
         }
         self.settle(topic);
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use http_body_util::{Either, Full};
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -101,18 +102,16 @@ impl Metrics {
     }
 
     /// Whether this request may read them.
-    pub(crate) fn check(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        query: &str,
-    ) -> Result<(), Failure> {
-        self.credentials.check(headers, query).map_err(|denied| {
-            let text =
-                format!("{denied}; /metrics takes that of --metrics-credential, and no other");
-            Failure::new(StatusCode::UNAUTHORIZED, text)
-        })?;
-        match *method {
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Failure> {
+        let query = parts.uri.query().unwrap_or_default();
+        self.credentials
+            .check(&parts.headers, query)
+            .map_err(|denied| {
+                let text =
+                    format!("{denied}; /metrics takes that of --metrics-credential, and no other");
+                Failure::new(StatusCode::UNAUTHORIZED, text)
+            })?;
+        match parts.method {
             Method::GET | Method::HEAD => Ok(()),
             _ => Err(Failure::method_not_allowed()),
         }

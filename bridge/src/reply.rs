@@ -41,24 +41,11 @@ impl Encoding {
 
 /// The JSON of an answer, up to a bound. Escapes make up to six bytes of one.
 pub(crate) struct Json {
-    bytes: Vec<u8>,
-    largest: usize,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) largest: usize,
 }
 
 impl Json {
-    pub(crate) const fn up_to(largest: usize) -> Self {
-        let bytes = Vec::new();
-        Self { bytes, largest }
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    pub(crate) fn push(&mut self, byte: u8) {
-        self.bytes.push(byte);
-    }
-
     /// `{"result":…}` or `{"error":…}`. Returns whether it was small enough for that.
     ///
     /// `OK` alone is not encoded in either encoding, as at Upstash. Within an array it is encoded:

@@ -196,14 +196,13 @@ mod tests {
         let classifier = ScriptClassifier::default();
         let both = [script(0), script(1)];
         classifier.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
-        assert!(
-            classifier.quick.lock().knows(&both[0]) && !classifier.quick.lock().knows(&both[1])
-        );
+        let knows = |script| classifier.quick.lock().knows(script);
+        assert!(knows(&both[0]) && !knows(&both[1]));
         // One slow run counts, whatever came after it.
         let twice = [script(0), script(0)];
         classifier.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
-        assert!(!classifier.quick.lock().knows(&both[0]));
+        assert!(!knows(&both[0]));
         classifier.ran(&twice, &[None, None]);
-        assert!(!classifier.quick.lock().knows(&both[0]));
+        assert!(!knows(&both[0]));
     }
 }

@@ -219,8 +219,7 @@ impl Bridge {
             let text = "ERR there are no metrics: start the bridge with --metrics-credential";
             return Err(Failure::new(StatusCode::NOT_FOUND, text));
         };
-        let query = parts.uri.query().unwrap_or_default();
-        metrics.check(&parts.method, &parts.headers, query)?;
+        metrics.check(parts)?;
         Ok(metrics.page(self.upstream.trouble().await.is_none()))
     }
 }

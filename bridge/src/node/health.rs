@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis::{Pipeline, Value, cmd};
+use redis::{Pipeline, ServerError, Value, cmd};
 use tokio::time::timeout;
 
 use super::Node;
@@ -10,6 +10,7 @@ use super::reach::DIAL;
 use crate::command;
 use crate::link::Link;
 use crate::no_reply::NoReply;
+use crate::server_error;
 
 /// A node of a cluster that is down answers `PING`, but no command on a key.
 const PROBE: &str = "{edgelock}:health";
@@ -26,10 +27,8 @@ impl Node {
             }
             _ => return Some("ERR Redis does not answer".into()),
         };
-        let codes = answers.iter().map(|answer| match answer {
-            Value::ServerError(refused) => refused.code(),
-            _ => "",
-        });
+        let code = |answer| server_error::of(answer).map_or("", ServerError::code);
+        let codes = answers.iter().map(code);
         match codes.collect::<Vec<_>>()[..] {
             ["BUSY", ..] => Some("ERR a script keeps Redis busy".into()),
             ["NOAUTH", ..] => Some(NoReply::NotLetIn.text().into()),

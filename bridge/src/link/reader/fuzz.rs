@@ -82,9 +82,10 @@ fn what_redis_replies_becomes_json_from_which_each_byte_can_be_read() {
 }
 
 fn json(reply: &Value, encoding: Encoding) -> Json {
-    let mut out = reply::Json::up_to(usize::MAX);
+    let (bytes, largest) = (Vec::new(), usize::MAX);
+    let mut out = reply::Json { bytes, largest };
     out.outcome(reply, encoding);
-    serde_json::from_slice(&out.into_bytes()).expect("JSON")
+    serde_json::from_slice(&out.bytes).expect("JSON")
 }
 
 /// Whether `json` is this reply in base64.
