@@ -2,7 +2,7 @@
 
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, connect, until};
+use crate::support::{Bridge, until};
 
 async fn says(bridge: &Bridge, why: &str) {
     until(why, async || {
@@ -21,10 +21,7 @@ async fn a_cluster_that_is_down_is_not_well() {
     for bridge in [&alone, &cluster] {
         says(bridge, "CLUSTERDOWN").await;
     }
-    let mut direct = connect(&redis.url()).await;
-    let mut slots = redis::cmd("CLUSTER");
-    let given = slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
-    given.exec_async(&mut direct).await.expect("the slots");
+    redis.ask::<()>("CLUSTER ADDSLOTSRANGE 0 16383");
     for bridge in [&alone, &cluster] {
         until("it is well", async || bridge.health().await.0 == 200).await;
     }

@@ -4,7 +4,9 @@ use testkit::stack::RedisServer;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, command, connect, is, until, until_blocked};
+use crate::support::{
+    Bridge, READ_ONLY_TOKEN, TOKEN, command, connect, ends, is, until, until_blocked,
+};
 
 async fn runs(id: u32) -> bool {
     let asked = Command::new("sh")
@@ -98,13 +100,10 @@ async fn an_idle_connection_does_not_delay_the_end() {
 #[tokio::test]
 async fn options_may_come_from_the_environment() {
     let redis = RedisServer::start(&[]);
-    let started = command::<&str>([])
-        .env("EDGELOCK_BRIDGE_REDIS", redis.url())
-        .env("EDGELOCK_BRIDGE_MAX_REPLY", "nonsense")
-        .output()
-        .await
-        .unwrap();
-    assert!(String::from_utf8_lossy(&started.stderr).contains("'nonsense' for '--max-reply"));
+    let mut bridge = command::<&str>([]);
+    bridge.env("EDGELOCK_BRIDGE_REDIS", redis.url());
+    bridge.env("EDGELOCK_BRIDGE_MAX_REPLY", "nonsense");
+    assert!(ends(bridge).await.contains("'nonsense' for '--max-reply"));
 }
 
 #[tokio::test]
@@ -160,17 +159,10 @@ async fn an_unusable_option_is_told_without_secrets() {
             command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
             command.env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
         }
-        let started = command.args(args.split('|')).output().await.unwrap();
-        let said = String::from_utf8_lossy(&started.stderr);
-        assert!(
-            !started.status.success() && said.contains(reason),
-            "{args:?}: {said}"
-        );
-        assert!(
-            !said.contains("sesame") && !said.contains(TOKEN),
-            "{args:?}: {said}"
-        );
-        assert!(started.stdout.is_empty(), "{args:?}");
+        command.args(args.split('|'));
+        let said = ends(command).await;
+        let tells = ["sesame", TOKEN].iter().any(|secret| said.contains(secret));
+        assert!(said.contains(reason) && !tells, "{args:?}: {said}");
     }
 }
 
@@ -182,15 +174,10 @@ async fn the_bridge_listens_for_its_own_machine_only_unless_told_otherwise() {
 
 #[tokio::test]
 async fn a_bridge_without_a_token_does_not_start() {
-    let started = command::<&str>([])
-        .env_remove("EDGELOCK_BRIDGE_CREDENTIAL")
-        .output()
-        .await
-        .unwrap();
-    assert!(!started.status.success());
-    let said = String::from_utf8_lossy(&started.stderr);
+    let mut bridge = command::<&str>([]);
+    bridge.env_remove("EDGELOCK_BRIDGE_CREDENTIAL");
     assert_eq!(
-        said.trim(),
+        ends(bridge).await.trim(),
         "edgelock-bridge: which credential do clients send? Set EDGELOCK_BRIDGE_CREDENTIAL to 16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32"
     );
 }
@@ -199,13 +186,9 @@ async fn a_bridge_without_a_token_does_not_start() {
 async fn a_number_that_is_far_too_large_is_told_and_breaks_nothing() {
     for option in ["--max-reply", "--max-connections", "--timeout"] {
         for number in [u64::MAX, i64::MAX as u64, u64::MAX / 8 + 1] {
-            let mut bridge = command(["--redis", "spawn", option, &number.to_string()]);
-            let ended = bridge.output().await.expect("it ends");
-            let said = String::from_utf8_lossy(&ended.stderr);
-            assert!(
-                said.contains(option) && !said.contains("panicked"),
-                "{said}"
-            );
+            let said = ends(command(["--redis", "spawn", option, &number.to_string()])).await;
+            let is_told = said.contains(option) && !said.contains("panicked");
+            assert!(is_told, "{said}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, connect, is, says, until};
+use crate::support::{Bridge, connect, is, says, until, until_busy};
 
 const UNREACHABLE: &str =
     r#"{"error":"ERR Redis cannot be reached; nothing was executed","executed":false}"#;
@@ -14,7 +14,6 @@ const LATE: &str =
 async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
     let mut redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
-    let health = || bridge.health();
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 
     redis.kill();
@@ -26,14 +25,14 @@ async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
         is(bridge.ask(path, r#"[["PING"]]"#).await, 503, UNREACHABLE);
     }
     is(bridge.ask("/subscribe/c", "").await, 503, UNREACHABLE);
-    let told = health().await;
+    let told = bridge.health().await;
     is(told, 503, r#"{"error":"ERR Redis does not answer"}"#);
 
     redis.restart().expect("it starts again");
     bridge.until_logs("redis is back").await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
     assert_eq!(bridge.ask("/multi-exec", r#"[["PING"]]"#).await.0, 200);
-    assert_eq!(health().await.0, 200);
+    assert_eq!(bridge.health().await.0, 200);
 }
 
 #[tokio::test]
@@ -54,19 +53,11 @@ async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
     let endless = r#"["EVAL","redis.call('SET',KEYS[1],1) while true do end",1,"k"]"#;
     let asked = tokio::spawn(bridge.ask("/", endless));
-    let mut direct = connect(&redis.url()).await;
-    until("the script runs", async || {
-        let pong = redis::cmd("PING").exec_async(&mut direct).await;
-        pong.is_err_and(|error| error.code() == Some("BUSY"))
-    })
-    .await;
+    until_busy(&mut connect(&redis.url()).await).await;
     redis.kill();
     redis.restart().expect("it starts again");
     assert_eq!(asked.await.unwrap(), (503, BROKEN.to_owned()));
-    until("redis is found", async || {
-        bridge.run(r#"["EXISTS","k"]"#).await.0 == 200
-    })
-    .await;
+    bridge.until_ping(200).await;
     assert_eq!(bridge.run(r#"["EXISTS","k"]"#).await.1, r#"{"result":0}"#);
 }
 
@@ -101,17 +92,12 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
     let before = bridge.run(r#"["CLIENT","ID"]"#).await;
     let unknown = format!(r#"["NOSUCH","x{}"]"#, "é".repeat(100));
     says(bridge.run(&unknown).await, 400, "éé\u{fffd}'");
-    assert_eq!(
-        bridge
-            .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
-            .await
-            .0,
-        400
-    );
-    assert_eq!(
-        bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await.0,
-        200
-    );
+    let (status, _) = bridge
+        .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
+        .await;
+    assert_eq!(status, 400);
+    let (status, _) = bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await;
+    assert_eq!(status, 200);
     // The connection is still the same.
     assert_eq!(bridge.run(r#"["CLIENT","ID"]"#).await, before);
 }
@@ -120,17 +106,11 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
 async fn a_connection_that_redis_closes_is_replaced() {
     let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let mut direct = connect(&redis.url()).await;
     for _ in 0..5 {
         let (_, id) = bridge.run(r#"["CLIENT","ID"]"#).await;
         let id: String = id.chars().filter(char::is_ascii_digit).collect();
-        let kill = redis::cmd("CLIENT")
-            .arg("KILL")
-            .arg("ID")
-            .arg(id)
-            .exec_async(&mut direct)
-            .await;
-        kill.expect("the bridge's connection is there to be closed");
+        // The bridge's connection is there to be closed.
+        assert_eq!(redis.ask::<u64>(&format!("CLIENT KILL ID {id}")), 1);
         bridge.until_ping(200).await;
     }
 }

@@ -25,13 +25,10 @@ async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
     let bridge = Bridge::with(["--dangerous-commands"]).await;
     let evalsha = format!(r#"["EVALSHA","{}",1,"k"]"#, sha(SCRIPT).to_uppercase());
     assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
-    assert_eq!(
-        bridge
-            .run(&format!(r#"["EVAL",{},1,"k"]"#, json(SCRIPT)))
-            .await
-            .1,
-        r#"{"result":"k"}"#
-    );
+    let (_, body) = bridge
+        .run(&format!(r#"["EVAL",{},1,"k"]"#, json(SCRIPT)))
+        .await;
+    assert_eq!(body, r#"{"result":"k"}"#);
     assert_eq!(bridge.run(&evalsha).await.1, r#"{"result":"k"}"#);
     let exists = format!(r#"["SCRIPT","EXISTS","{}","{}"]"#, sha(SCRIPT), sha("x"));
     assert_eq!(bridge.run(&exists).await.1, r#"{"result":[1,0]}"#);
@@ -45,10 +42,8 @@ async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
 async fn loading_a_flagged_script_answers_with_its_own_sha() {
     let bridge = Bridge::spawn().await;
     let load = format!(r#"["script","load",{}]"#, json(SCRIPT));
-    assert_eq!(
-        bridge.run(&load).await.1,
-        format!(r#"{{"result":"{}"}}"#, sha(SCRIPT))
-    );
+    let (_, body) = bridge.run(&load).await;
+    assert_eq!(body, format!(r#"{{"result":"{}"}}"#, sha(SCRIPT)));
     let transaction = format!(r#"[{load},["evalsha","{}",1,"k"]]"#, sha(SCRIPT));
     let expected = format!(r#"[{{"result":"{}"}},{{"result":"k"}}]"#, sha(SCRIPT));
     for path in ["/pipeline", "/multi-exec"] {
@@ -95,13 +90,8 @@ async fn other_flags_and_other_scripts_stay_as_they_are() {
         assert!(body.contains(outcome), "{line}: {body}");
     }
     let third = json("#!lua flags=allow-key-locking\n\nerror('here')");
-    assert!(
-        bridge
-            .run(&format!(r#"["EVAL",{third},0]"#))
-            .await
-            .1
-            .contains("user_script:3: here")
-    );
+    let third = bridge.run(&format!(r#"["EVAL",{third},0]"#)).await;
+    says(third, 400, "user_script:3: here");
 }
 
 const COUNT: &str = r#"["EVAL","return redis.call('INCR',KEYS[1])",1,"k"]"#;

@@ -8,7 +8,7 @@ use testkit::stack::{LatencyProxy, RedisServer};
 use tokio::time::{sleep, timeout};
 
 use super::{HonestClient, executed_nothing, many};
-use crate::support::{Bridge, connect, header, says, until};
+use crate::support::{Bridge, connect, refused_for_now, says, until};
 
 /// A script that runs for so many milliseconds.
 fn lasting(ms: u32) -> String {
@@ -58,21 +58,12 @@ async fn a_script_without_an_end_is_ended_right_behind_another_too() {
 async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
     let bridge = Bridge::with(["--timeout", "3000"]).await;
     let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;
-    let (status, body) = bridge.run(endless).await;
-    assert!(status == 504 && body.contains("unknown"), "{status} {body}");
+    says(bridge.run(endless).await, 504, "unknown");
     bridge.until_logs("cannot be ended").await;
     let health = bridge.health().await;
     let busy = r#"{"error":"ERR a script keeps Redis busy"}"#;
     assert_eq!(health, (503, busy.to_owned()));
-    let refused = bridge
-        .post("/", r#"["GET","k"]"#)
-        .send()
-        .await
-        .expect("an answer");
-    assert_eq!(refused.status(), 503);
-    assert_eq!(header(&refused, "retry-after"), "1");
-    let body = refused.text().await.expect("a body");
-    assert!(body.contains(r#""executed":false"#), "{body}");
+    refused_for_now(bridge.post("/", r#"["GET","k"]"#)).await;
     // It is logged once, not four times a second.
     assert_eq!(bridge.log().matches("cannot be ended").count(), 1);
 }
@@ -270,11 +261,7 @@ async fn a_script_of_somebody_elses_is_not_ended() {
         assert!(executed_nothing(&refused), "{refused:?}");
         number += 1;
     }
-    let mut direct = connect(&redis.url()).await;
-    let killed = redis::cmd("SCRIPT")
-        .arg("KILL")
-        .exec_async(&mut direct)
-        .await;
-    killed.expect("it still runs");
+    // It still runs.
+    redis.ask::<()>("SCRIPT KILL");
     theirs.await.expect("no panic");
 }

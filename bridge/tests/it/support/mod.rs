@@ -323,6 +323,27 @@ pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
     value.to_str().expect("a header of text")
 }
 
+/// Fails unless a request was refused for now, with when to come back. Returns the body.
+pub(crate) async fn refused_for_now(request: RequestBuilder) -> String {
+    let refused = request.send().await.expect("the bridge answers");
+    let (status, url) = (refused.status(), refused.url().clone());
+    let second = refused.headers().get("retry-after").cloned();
+    let body = refused.text().await.expect("a whole body");
+    assert!(
+        status == 503 && second.is_some_and(|second| second == "1"),
+        "{url}: {body}"
+    );
+    assert!(body.ends_with(r#","executed":false}"#), "{url}: {body}");
+    body
+}
+
+/// What a bridge says that does not start.
+pub(crate) async fn ends(mut bridge: Command) -> String {
+    let ended = bridge.output().await.expect("it ends");
+    assert!(!ended.status.success() && ended.stdout.is_empty());
+    String::from_utf8_lossy(&ended.stderr).into_owned()
+}
+
 /// Asks again and again until the answer is yes, and fails if it never is.
 pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
@@ -383,6 +404,15 @@ pub(crate) async fn counted(direct: &mut MultiplexedConnection, command: &str, w
     let count = of_command.and_then(|counts| counts.split(&format!("{what}=")).nth(1));
     let digits = count.and_then(|count| count.split(',').next());
     digits.map_or(0, |digits| digits.parse().expect("a number"))
+}
+
+/// Waits until a script keeps Redis busy.
+pub(crate) async fn until_busy(direct: &mut MultiplexedConnection) {
+    until("it is busy", async || {
+        let pong = redis::cmd("PING").exec_async(direct).await;
+        pong.is_err_and(|error| error.code() == Some("BUSY"))
+    })
+    .await;
 }
 
 /// Waits until Redis has a client that is blocked.
