@@ -134,7 +134,7 @@ impl Node {
         self.turns.count_other();
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
-                let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
+                let turn = self.within_time(&self.large_turns).await?;
                 (&self.large, Some(turn))
             }
             false => (&self.commands, None),
@@ -173,11 +173,8 @@ impl Node {
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let opening = || async {
             let (messages, heard) = mpsc::unbounded_channel();
-            Ok(Hub::on(
-                self.opened(Some(messages)).await?,
-                heard,
-                self.limits.clone(),
-            ))
+            let link = self.opened(Some(messages)).await?;
+            Ok(Hub::on(link, heard, self.limits.clone()))
         };
         let hub = self.messages.get(opening).await?;
         let listening = hub.listen(topic).await;
@@ -254,14 +251,10 @@ impl Node {
         self.turns.take(load.was_quick, self.limits.timeout).await
     }
 
-    async fn within_time<'a>(
-        &self,
-        places: &'a Semaphore,
-        otherwise: NoReply,
-    ) -> Result<SemaphorePermit<'a>, NoReply> {
+    async fn within_time<'a>(&self, places: &'a Semaphore) -> Result<SemaphorePermit<'a>, NoReply> {
         match timeout(self.limits.timeout, places.acquire()).await {
             Ok(Ok(place)) => Ok(place),
-            _ => Err(otherwise),
+            _ => Err(NoReply::NoTurn),
         }
     }
 }

@@ -142,13 +142,11 @@ impl Bridge {
         if path == "/metrics" {
             return Box::pin(self.metrics(parts)).await;
         }
-        let Limits {
-            timeout, budget, ..
-        } = &self.settings.limits;
+        let limits = &self.settings.limits;
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
             Err(refused) => {
-                self.read_off(body, *timeout).await;
+                self.read_off(body, limits.timeout).await;
                 return Err(refused);
             }
         };
@@ -156,7 +154,7 @@ impl Bridge {
             let text = "ERR the request's body did not arrive in time";
             Failure::new(StatusCode::REQUEST_TIMEOUT, text)
         };
-        let body = within(*timeout, request::body(body, budget.share()));
+        let body = within(limits.timeout, request::body(body, limits.budget.share()));
         let (body, _share) = body.await.map_err(late)??;
 
         if let Some(topic) = request::topic(path) {
@@ -182,7 +180,7 @@ impl Bridge {
                 self.single(access, command, encoding).await?
             }
         };
-        let body = budget.carry(body).map_err(|Full| {
+        let body = limits.budget.carry(body).map_err(|Full| {
             let text =
                 "ERR the bridge holds as much as it may of large answers; the command was executed";
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)

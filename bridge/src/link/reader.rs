@@ -156,26 +156,17 @@ impl Reader {
                 _ => Value::SimpleString(text),
             }));
         }
-        Ok(match kind {
-            b':' => Some(Value::Int(number(said).ok_or(Malformed)?)),
-            b'$' => match number(said).ok_or(Malformed)? {
-                -1 => Some(Value::Nil),
-                length => {
-                    let length = usize::try_from(length).map_err(|_| Malformed)?;
-                    self.begin_bulk(length, cost);
-                    None
-                }
-            },
-            b'*' => match number(said).ok_or(Malformed)? {
-                -1 => Some(Value::Nil),
-                0 => Some(Value::Array(Vec::new())),
-                left => {
-                    self.begin_array(u64::try_from(left).map_err(|_| Malformed)?);
-                    None
-                }
-            },
+        match (kind, number(said).ok_or(Malformed)?) {
+            (b':', number) => return Ok(Some(Value::Int(number))),
+            (b'$' | b'*', -1) => return Ok(Some(Value::Nil)),
+            (b'*', 0) => return Ok(Some(Value::Array(Vec::new()))),
+            (b'$', length) => {
+                self.begin_bulk(usize::try_from(length).map_err(|_| Malformed)?, cost);
+            }
+            (b'*', left) => self.begin_array(u64::try_from(left).map_err(|_| Malformed)?),
             _ => return Err(Malformed),
-        })
+        }
+        Ok(None)
     }
 
     fn begin_bulk(&mut self, length: usize, cost: &mut usize) {

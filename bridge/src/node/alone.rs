@@ -48,9 +48,7 @@ impl Node {
     /// commands that follow would be executed one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let load = self.classifier.load(&commands);
-        let _place = self
-            .within_time(&self.transactions, NoReply::NoTurn)
-            .await?;
+        let _place = self.within_time(&self.transactions).await?;
         let _turn = match load.is_quick {
             true => None,
             false => Some(self.turn(&load).await?),

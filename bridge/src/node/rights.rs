@@ -39,11 +39,9 @@ impl Node {
 /// `COMMAND INFO` describes a command by a list: its name, arity, list of flags, and more.
 fn is_flagged(description: &Value) -> bool {
     let is_read_only = |flag: &_| matches!(flag, Value::SimpleString(flag) if flag == "readonly");
-    match description {
-        Value::Array(parts) => match parts.get(2) {
-            Some(Value::Array(flags)) => flags.iter().any(is_read_only),
-            _ => false,
-        },
-        _ => false,
-    }
+    let flags = match description {
+        Value::Array(parts) => parts.get(2),
+        _ => None,
+    };
+    matches!(flags, Some(Value::Array(flags)) if flags.iter().any(is_read_only))
 }
