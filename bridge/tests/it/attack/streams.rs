@@ -26,9 +26,8 @@ async fn asked(bridge: &Bridge, channel: &str, header: &str) -> TcpStream {
 async fn until_says(stream: &mut TcpStream, text: &str) {
     let mut read = Vec::new();
     while !String::from_utf8_lossy(&read).contains(text) {
-        let more = timeout(LIMIT, stream.read_buf(&mut read))
-            .await
-            .expect("in time");
+        let more = timeout(LIMIT, stream.read_buf(&mut read)).await;
+        let more = more.expect("in time");
         assert!(more.expect("it is open") > 0, "it ended before {text}");
     }
 }
@@ -38,10 +37,8 @@ async fn rest(stream: &mut TcpStream) -> usize {
     let mut read = 0;
     let mut chunk = vec![0; MEGABYTE];
     loop {
-        match timeout(LIMIT, stream.read(&mut chunk))
-            .await
-            .expect("it ends")
-        {
+        let more = timeout(LIMIT, stream.read(&mut chunk)).await;
+        match more.expect("it ends") {
             Ok(0) | Err(_) => return read,
             Ok(more) => read += more,
         }
@@ -58,9 +55,8 @@ async fn publish(bridge: &Bridge, channel: &str, bytes: usize) {
 async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
     let bridge = Bridge::spawn().await;
     let beside = HonestClient::of(&bridge).await;
-    let names: Vec<_> = (0..many(600).min(1000))
-        .map(|number| format!("c{number}"))
-        .collect();
+    let numbers = 0..many(600).min(1000);
+    let names: Vec<_> = numbers.map(|number| format!("c{number}")).collect();
     let mut streams = join_all(names.iter().map(|name| listen(&bridge, name))).await;
     let list = bridge.told("CLIENT", "LIST").await;
     assert!(list.lines().count() < 10, "{list}");
@@ -91,10 +87,8 @@ async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
             b"HTTP/1.1 503" => {
                 let mut rest = String::new();
                 stream.read_to_string(&mut rest).await.expect("its end");
-                assert!(
-                    rest.to_lowercase().contains("\r\nretry-after: 1\r\n"),
-                    "{rest}"
-                );
+                let head = rest.to_lowercase();
+                assert!(head.contains("\r\nretry-after: 1\r\n"), "{rest}");
                 assert!(rest.ends_with(r#","executed":false}"#), "{rest}");
                 refused += 1;
             }

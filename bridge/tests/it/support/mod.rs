@@ -297,8 +297,12 @@ fn piped(mut command: Command) -> Command {
     command
 }
 
+pub(crate) async fn send(request: RequestBuilder) -> Response {
+    request.send().await.expect("the bridge answers")
+}
+
 pub(crate) async fn answer(request: RequestBuilder) -> (u16, String) {
-    let response = request.send().await.expect("the bridge answers");
+    let response = send(request).await;
     let status = response.status().as_u16();
     (status, response.text().await.expect("a whole body"))
 }
@@ -325,7 +329,7 @@ pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
 
 /// Fails unless a request was refused for now, with when to come back. Returns the body.
 pub(crate) async fn refused_for_now(request: RequestBuilder) -> String {
-    let refused = request.send().await.expect("the bridge answers");
+    let refused = send(request).await;
     let (status, url) = (refused.status(), refused.url().clone());
     let second = refused.headers().get("retry-after").cloned();
     let body = refused.text().await.expect("a whole body");
