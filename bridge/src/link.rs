@@ -37,14 +37,11 @@ pub(crate) struct Link {
 
 impl Link {
     /// Redis sends messages, besides answers, if they have a receiver.
-    pub(crate) fn on<S>(
-        wire: S,
+    pub(crate) fn on(
+        wire: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         limits: &Limits,
         messages: Option<UnboundedSender<Message>>,
-    ) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    ) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
         let unanswered = Arc::<AtomicUsize>::default();
         let driver = Driver::new(wire, limits, asked, Arc::clone(&unanswered), messages);
@@ -61,8 +58,8 @@ impl Link {
         self.unanswered.load(Ordering::Relaxed) > UNANSWERED
     }
 
-    /// Sends the commands in one piece, and returns a reply for each. The error `TimedOut` means that
-    /// there was none in time; any other, that the connection broke.
+    /// Sends the commands in one piece, and returns a reply for each. `TimedOut` means that there was
+    /// none in time; any other error, that the connection broke.
     ///
     /// Once this was polled, the commands are sent even if it is dropped.
     pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, io::ErrorKind> {

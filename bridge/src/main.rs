@@ -86,10 +86,8 @@ fn main() -> ExitCode {
         .enable_all()
         .max_io_events_per_tick(EVENTS)
         .build();
-    match runtime
-        .map_err(Error::from)
-        .and_then(|runtime| runtime.block_on(run(options)))
-    {
+    let runtime = runtime.map_err(Error::from);
+    match runtime.and_then(|runtime| runtime.block_on(run(options))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("edgelock-bridge: {error}");

@@ -35,10 +35,8 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Outcome, Counter>,
     durations: Family<Route, Histogram>,
-    streams: Gauge,
-    connections: Gauge,
-    in_flight: Gauge,
-    redis_up: Gauge,
+    /// As many as `page` sets, in the same order.
+    gauges: [Gauge; 4],
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -61,10 +59,7 @@ impl Metrics {
             durations: Family::new_with_constructor(|| {
                 Histogram::new(exponential_buckets(0.0005, 2.0, 15))
             }),
-            streams: Gauge::default(),
-            connections: Gauge::default(),
-            in_flight: Gauge::default(),
-            redis_up: Gauge::default(),
+            gauges: Default::default(),
         };
         metrics.register();
         metrics
@@ -73,25 +68,15 @@ impl Metrics {
     fn register(&mut self) {
         let all = &mut self.registry;
         all.register("requests", "Requests answered", self.requests.clone());
-        all.register_with_unit(
-            "request_duration",
-            "Time from the head of a request to the head of its answer",
-            Unit::Seconds,
-            self.durations.clone(),
-        );
-        for (name, help, gauge) in [
-            ("streams", "Subscriptions that are open", &self.streams),
-            ("connections", "Connections of clients", &self.connections),
-            ("redis_up", "1 while Redis answers, else 0", &self.redis_up),
-        ] {
-            all.register(name, help, gauge.clone());
-        }
-        all.register_with_unit(
-            "in_flight",
-            "Large requests and answers that are held, as they are bounded",
-            Unit::Bytes,
-            self.in_flight.clone(),
-        );
+        let help = "Time from the head of a request to the head of its answer";
+        let durations = self.durations.clone();
+        all.register_with_unit("request_duration", help, Unit::Seconds, durations);
+        let [streams, connections, in_flight, redis_up] = self.gauges.clone();
+        all.register("streams", "Subscriptions that are open", streams);
+        all.register("connections", "Connections of clients", connections);
+        let help = "Large requests and answers that are held, as they are bounded";
+        all.register_with_unit("in_flight", help, Unit::Bytes, in_flight);
+        all.register("redis_up", "1 while Redis answers, else 0", redis_up);
     }
 
     pub(crate) fn answered(&self, route: &'static str, status: u16, took: Duration) {
@@ -104,13 +89,11 @@ impl Metrics {
     /// Whether this request may read them.
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), Failure> {
         let query = parts.uri.query().unwrap_or_default();
-        self.credentials
-            .check(&parts.headers, query)
-            .map_err(|denied| {
-                let text =
-                    format!("{denied}; /metrics takes that of --metrics-credential, and no other");
-                Failure::new(StatusCode::UNAUTHORIZED, text)
-            })?;
+        let access = self.credentials.check(&parts.headers, query);
+        access.map_err(|denied| {
+            let text = "/metrics takes that of --metrics-credential, and no other";
+            Failure::new(StatusCode::UNAUTHORIZED, format!("{denied}; {text}"))
+        })?;
         match parts.method {
             Method::GET | Method::HEAD => Ok(()),
             _ => Err(Failure::method_not_allowed()),
@@ -118,17 +101,20 @@ impl Metrics {
     }
 
     pub(crate) fn page(&self, is_redis_up: bool) -> Response<Body> {
-        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let [streams, connections] = &self.counted;
-        self.streams.set(gauge(streams.in_use()));
-        self.connections.set(gauge(connections.in_use()));
-        self.in_flight.set(gauge(self.budget.in_use()));
-        self.redis_up.set(is_redis_up.into());
+        let [streams, connections] = self.counted.each_ref().map(|places| places.in_use());
+        let counts = [
+            streams,
+            connections,
+            self.budget.in_use(),
+            is_redis_up.into(),
+        ];
+        for (gauge, count) in self.gauges.iter().zip(counts) {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
         let mut page = String::new();
         encode(&mut page, &self.registry).expect("a string takes all that is written to it");
         let mut response = Response::new(Either::Left(Full::new(Bytes::from(page))));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, OPEN_METRICS);
+        (response.headers_mut()).insert(header::CONTENT_TYPE, OPEN_METRICS);
         response
     }
 }
