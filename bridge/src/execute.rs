@@ -13,13 +13,9 @@ use crate::reply::{Encoding, Json};
 use crate::server::Bridge;
 use crate::server_error;
 
-/// What happens to one command of a request.
-enum Verdict {
-    Refused(String),
-    /// It goes to Redis. Holds the result to answer with, if Redis' own would mean nothing to the
-    /// client.
-    Sent(Option<String>),
-}
+/// Why a command is refused; or of one that goes to Redis the result to answer with, if Redis' own
+/// would mean nothing to the client.
+type Verdict = Result<Option<String>, String>;
 
 impl Bridge {
     pub(crate) async fn single(
@@ -31,9 +27,7 @@ impl Bridge {
         let mut batch = Pipeline::new();
         let runs_script = refuse::runs_script(command.name());
         let verdict = self.admit(access, command, &mut batch).await?;
-        if let Verdict::Refused(reason) = verdict {
-            return Err(Failure::bad_request(reason));
-        }
+        let verdict = verdict.map_err(Failure::bad_request)?;
         let replies = self.upstream.run(&Arc::new(batch)).await?;
         let refused = replies.first().and_then(server_error::of);
         if let Some(refused) =
@@ -43,7 +37,7 @@ impl Bridge {
         }
         let is_refused = refused.is_some();
         let mut out = self.json();
-        let fits = slots(&mut out, [verdict], replies, encoding);
+        let fits = slots(&mut out, [Ok(verdict)], replies, encoding);
         let status = match is_refused || !fits {
             true => StatusCode::BAD_REQUEST,
             false => StatusCode::OK,
@@ -73,19 +67,16 @@ impl Bridge {
         commands: Vec<Command<'_>>,
         encoding: Encoding,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
-        let (mut verdicts, batch) = self.admit_all(access, commands).await?;
-        let is_refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused(_));
-        if let Some(first) = verdicts.iter().position(is_refused)
-            && let Verdict::Refused(reason) = verdicts.swap_remove(first)
-        {
-            return Err(Failure::bad_request(reason));
-        }
+        let (verdicts, batch) = self.admit_all(access, commands).await?;
+        let verdicts: Result<Vec<_>, _> = verdicts.into_iter().collect();
+        let verdicts = verdicts.map_err(Failure::bad_request)?;
         if verdicts.is_empty() {
             return Ok((StatusCode::OK, b"[]".to_vec()));
         }
         let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
             Some(Value::Array(results)) => {
+                let verdicts = verdicts.into_iter().map(Ok);
                 Ok((StatusCode::OK, self.list(verdicts, results, encoding)))
             }
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
@@ -96,7 +87,12 @@ impl Bridge {
         }
     }
 
-    fn list(&self, verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
+    fn list(
+        &self,
+        verdicts: impl IntoIterator<Item = Verdict>,
+        replies: Vec<Value>,
+        encoding: Encoding,
+    ) -> Vec<u8> {
         let mut out = self.json();
         out.bytes.push(b'[');
         slots(&mut out, verdicts, replies, encoding);
@@ -132,21 +128,18 @@ impl Bridge {
             let is_first = batch.is_empty();
             allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));
         }
-        if let Err(reason) = allowed {
-            return Ok(Verdict::Refused(reason));
-        }
-        if access == Access::ReadOnly && !self.readable(&command).await? {
+        if allowed.is_ok() && access == Access::ReadOnly && !self.readable(&command).await? {
             let name = String::from_utf8_lossy(command.name()).to_lowercase();
-            return Ok(Verdict::Refused(refuse::no_permission(&name)));
+            allowed = Err(refuse::no_permission(&name));
         }
-        if !self.settings.dangerous_commands
-            && let Err(reason) = refuse::check_dangerous(&command)
-        {
-            return Ok(Verdict::Refused(reason));
+        if !self.settings.dangerous_commands {
+            allowed = allowed.and_then(|()| refuse::check_dangerous(&command));
         }
-        let answer = self.scripts.adapt(&mut command);
-        command.append_to(batch);
-        Ok(Verdict::Sent(answer))
+        Ok(allowed.map(|()| {
+            let answer = self.scripts.adapt(&mut command);
+            command.append_to(batch);
+            answer
+        }))
     }
 
     /// As at Upstash, a credential that may only read must not make Redis walk through all keys
@@ -186,9 +179,9 @@ fn slots(
         if index > 0 {
             out.bytes.push(b',');
         }
-        match (verdict, &mut replies) {
-            (Verdict::Refused(reason), _) => out.error(&reason),
-            (Verdict::Sent(answer), replies) => match (replies.next(), answer) {
+        match verdict {
+            Err(reason) => out.error(&reason),
+            Ok(answer) => match (replies.next(), answer) {
                 (Some(Value::BulkString(_)), Some(answer)) => {
                     fit &= out.outcome(&Value::BulkString(answer.into_bytes()), encoding);
                 }

@@ -31,21 +31,21 @@ impl<T> Default for Reused<T> {
 
 impl<T: Reusable> Reused<T> {
     /// The open connection, or the one that `open` makes.
-    pub(crate) async fn get<F>(&self, open: impl FnOnce() -> F) -> Result<Arc<T>, NoReply>
-    where
-        F: Future<Output = Result<T, NoReply>>,
-    {
+    pub(crate) async fn get<F: Future<Output = Result<T, NoReply>>>(
+        &self,
+        open: impl FnOnce() -> F,
+    ) -> Result<Arc<T>, NoReply> {
         match self.current() {
             Some(current) => Ok(current),
             // Opening takes more memory than all else that is kept of a request.
-            None => Box::pin(self.opened(open)).await,
+            None => Box::pin(self.opened(open())).await,
         }
     }
 
-    async fn opened<F>(&self, open: impl FnOnce() -> F) -> Result<Arc<T>, NoReply>
-    where
-        F: Future<Output = Result<T, NoReply>>,
-    {
+    async fn opened(
+        &self,
+        open: impl Future<Output = Result<T, NoReply>>,
+    ) -> Result<Arc<T>, NoReply> {
         let asked = Instant::now();
         let mut failed = self.opening.lock().await;
         if let Some(current) = self.current() {
@@ -56,7 +56,7 @@ impl<T: Reusable> Reused<T> {
         if let Some((_, lost)) = failed.filter(|(at, _)| *at > asked) {
             return Err(lost);
         }
-        let opened = open().await;
+        let opened = open.await;
         let opened = Arc::new(opened.inspect_err(|lost| *failed = Some((Instant::now(), *lost)))?);
         *self.current.lock() = Some(Arc::clone(&opened));
         Ok(opened)
