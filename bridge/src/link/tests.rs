@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::cmd;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::budget::Budget;
@@ -45,20 +45,10 @@ fn ints(numbers: &[i64]) -> Vec<Value> {
 async fn each_request_gets_its_own_answer_whoever_was_too_late_or_is_gone() {
     let (link, mut redis) = connected(1_000, None);
     let (late, one) = (echo(&["a", "b"]), echo(&["c"]));
-    let late = tokio::spawn({
-        let link = link.clone();
-        async move { link.ask(late).await }
-    });
-    take(&mut redis, 2).await;
-    assert!(matches!(late.await, Ok(Err(io::ErrorKind::TimedOut))));
-    {
-        let gone = link.ask(one.clone());
-        tokio::select! {
-            biased;
-            _ = gone => panic!("nobody answered"),
-            () = sleep(Duration::from_secs(1)) => {}
-        }
-    }
+    let (late, ()) = tokio::join!(link.ask(late), take(&mut redis, 2));
+    assert!(matches!(late, Err(io::ErrorKind::TimedOut)));
+    let gone = timeout(Duration::from_secs(1), link.ask(one)).await;
+    assert!(gone.is_err(), "nobody answered");
     let (last, ()) = tokio::join!(link.ask(echo(&["d"])), async {
         take(&mut redis, 2).await;
         say(&mut redis, ":1\r\n:2\r\n:3\r\n:4\r\n").await;
