@@ -1,6 +1,6 @@
 //! Commands that would harm others who use the bridge.
 
-use crate::support::{Bridge, connect, is, until_blocked};
+use crate::support::{Bridge, as_json, connect, is, until_blocked};
 
 const REFUSED: &str = "\
     BLPOP k 0, brpop k 0, BRPOPLPUSH a b 0, BLMOVE a b LEFT LEFT 0, BLMPOP 0 1 k LEFT, \
@@ -20,11 +20,7 @@ const REFUSED: &str = "\
 async fn commands_that_block_change_the_connection_or_administer_are_refused() {
     let bridge = Bridge::spawn().await;
     for command in REFUSED.split(", ") {
-        let words: Vec<_> = command
-            .split(' ')
-            .map(|word| format!("\"{word}\""))
-            .collect();
-        let (status, body) = bridge.run(&format!("[{}]", words.join(","))).await;
+        let (status, body) = bridge.run(&as_json(command)).await;
         assert_eq!(status, 400, "{command}");
         assert!(
             body.contains(" is not served here: ")

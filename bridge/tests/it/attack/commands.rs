@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{HonestClient, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect, counted, is, says};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, as_json, connect, counted, is, says};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, to guard itself against HTTP.
 #[tokio::test]
@@ -106,17 +106,12 @@ async fn nothing_gets_past_the_bridge_behind_a_nul() {
     assert_eq!(bridge.run(command).await.0, 200);
 }
 
-fn as_json(command: &str) -> String {
-    serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
-}
-
 /// Redis executes what it was sent, even if nobody waits for it any more.
 #[tokio::test]
 async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
     // The credential that locks use may not run such commands.
     let bridge = Bridge::with(["--timeout", "1000", "--dangerous-commands"]).await;
-    let text = "x".repeat(1500);
-    bridge.set("text", &text).await;
+    bridge.set("text", &"x".repeat(1500)).await;
     let beside = HonestClient::of(&bridge).await;
     let slow = vec![r#"["LCS","text","text","LEN"]"#; 1000].join(",");
     let told = bridge.read_only("/pipeline", format!("[{slow}]")).await;
@@ -130,8 +125,7 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
 #[tokio::test]
 async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
     let bridge = Bridge::with(["--timeout", "1000"]).await;
-    let text = "x".repeat(5000);
-    bridge.set("text", &text).await;
+    bridge.set("text", &"x".repeat(5000)).await;
     let beside = HonestClient::of(&bridge).await;
     let slow = |count| vec![r#"["LCS","text","text","LEN"]"#; count].join(",");
     for (count, expected) in [

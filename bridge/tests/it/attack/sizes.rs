@@ -52,8 +52,7 @@ async fn a_body_that_is_only_announced_takes_no_memory() {
 #[tokio::test]
 async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     let bridge = Bridge::spawn().await;
-    let value = "x".repeat(4 * MEGABYTE);
-    bridge.set("large", &value).await;
+    bridge.set("large", &"x".repeat(4 * MEGABYTE)).await;
     let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let mut silent = Vec::new();
@@ -112,8 +111,7 @@ async fn requests_that_are_broken_off_while_redis_is_busy_are_held_up_to_a_bound
 #[tokio::test]
 async fn large_values_that_many_ask_for_at_once_are_not_in_the_way_of_small_ones() {
     let bridge = Bridge::spawn().await;
-    let value = "x".repeat(MEGABYTE);
-    bridge.set("large", &value).await;
+    bridge.set("large", &"x".repeat(MEGABYTE)).await;
     let small = bridge.connection(r#"["GET","small"]"#).await;
     let large = bridge.connection(r#"["GET","large"]"#).await;
     assert_ne!(small, large);
@@ -164,8 +162,7 @@ async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
 #[tokio::test]
 async fn the_answers_to_one_pipeline_count_together() {
     let bridge = Bridge::with(["--timeout", "600000"]).await;
-    let value = "x".repeat(MEGABYTE);
-    bridge.set("large", &value).await;
+    bridge.set("large", &"x".repeat(MEGABYTE)).await;
     let beside = HonestClient::of(&bridge).await;
     let before = bridge.memory();
     let gets = format!("[{}]", vec![r#"["GET","large"]"#; 300].join(","));

@@ -297,6 +297,11 @@ fn piped(mut command: Command) -> Command {
     command
 }
 
+/// A command of these words.
+pub(crate) fn as_json(words: &str) -> String {
+    serde_json::to_string(&words.split(' ').collect::<Vec<_>>()).expect("words")
+}
+
 pub(crate) async fn send(request: RequestBuilder) -> Response {
     request.send().await.expect("the bridge answers")
 }
