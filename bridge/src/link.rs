@@ -58,8 +58,8 @@ impl Link {
         self.unanswered.load(Ordering::Relaxed) > UNANSWERED
     }
 
-    /// Sends the commands in one piece, and returns a reply for each. `TimedOut` means that there was
-    /// none in time; any other error, that the connection broke.
+    /// Sends the commands in one piece, and returns a reply for each. The error `TimedOut` means
+    /// that there was none in time, any other that the connection broke.
     ///
     /// Once this was polled, the commands are sent even if it is dropped.
     pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, io::ErrorKind> {
