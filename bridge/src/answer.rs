@@ -7,6 +7,7 @@ use http_body_util::{Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use serde_json::{Value, json};
 
 use crate::hub::NotListening;
 use crate::no_reply::NoReply;
@@ -20,46 +21,40 @@ pub(crate) const PUSH: HeaderName = HeaderName::from_static("x-edgelock-bridge")
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Events>>;
 pub(crate) type Events = BoxStream<'static, Result<Frame<Bytes>, Infallible>>;
 
-/// An answer that is not a result: a status and a text for `{"error":…}`.
+/// An answer that is not a result: a status and `{"error":…}`.
 pub(crate) struct Failure {
     status: StatusCode,
-    text: String,
-    is_known_not_executed: bool,
-    /// The client should ask again soon.
-    is_passing: bool,
-    hangs_up: bool,
+    body: Value,
+    headers: Vec<(HeaderName, &'static str)>,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self {
             status,
-            text: text.into(),
-            is_known_not_executed: false,
-            is_passing: false,
-            hangs_up: false,
+            body: json!({ "error": text.into() }),
+            headers: Vec::new(),
         }
     }
 
     /// Ends the connection.
     pub(crate) fn and_hang_up(mut self) -> Self {
-        self.hangs_up = true;
+        self.headers.push((header::CONNECTION, "close"));
         self
     }
 
     /// Says so in a form that a program can rely on. With a status of 500 or more, words prove
     /// nothing.
     pub(crate) fn not_executed(mut self) -> Self {
-        self.is_known_not_executed = true;
+        self.body["executed"] = false.into();
         self
     }
 
     /// Redis executed nothing, and may if it is asked again soon.
     pub(crate) fn refused_for_now(text: &str) -> Self {
-        Self {
-            is_passing: true,
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed()
-        }
+        let mut failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, text).not_executed();
+        failure.headers.push((header::RETRY_AFTER, "1"));
+        failure
     }
 
     pub(crate) fn method_not_allowed() -> Self {
@@ -73,18 +68,10 @@ impl Failure {
     }
 
     pub(crate) fn into_response(self) -> Response<Body> {
-        let mut body = serde_json::json!({ "error": self.text });
-        if self.is_known_not_executed {
-            body["executed"] = false.into();
-        }
-        let mut response = json(self.status, body.to_string());
-        if self.is_passing {
-            let second = HeaderValue::from_static("1");
-            response.headers_mut().insert(header::RETRY_AFTER, second);
-        }
-        if self.hangs_up {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(header::CONNECTION, close);
+        let mut response = json(self.status, self.body.to_string());
+        for (name, value) in self.headers {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
         }
         response
     }
@@ -93,10 +80,8 @@ impl Failure {
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }
 

@@ -3,7 +3,7 @@
 use hyper::{HeaderMap, header};
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
-use subtle::{Choice, ConstantTimeEq as _};
+use subtle::ConstantTimeEq as _;
 
 /// 16 hexadecimal digits are 64 random bits, too many to guess over a network.
 const SHORTEST: usize = 16;
@@ -58,13 +58,9 @@ pub(crate) enum Access {
     ReadOnly,
 }
 
-/// Why a request is not let in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Denied {
-    /// No credential was sent.
-    Missing,
-    Wrong,
-}
+// Both begin with `WRONGPASS`, as Upstash's do: clients look for that.
+const MISSING: &str = "WRONGPASS missing auth token: send it as `Authorization: Bearer <token>`";
+const WRONG: &str = "WRONGPASS invalid auth token";
 
 /// Digests have one length. So a comparison tells nothing about the length of the secret either.
 pub(crate) struct Credentials {
@@ -81,8 +77,8 @@ impl Credentials {
     }
 
     /// Looks at `Authorization: Bearer …`, or, if that header is absent, at `_token=…` in the
-    /// query.
-    pub(crate) fn check(&self, headers: &HeaderMap, query: &str) -> Result<Access, Denied> {
+    /// query. The error says why a request is not let in.
+    pub(crate) fn check(&self, headers: &HeaderMap, query: &str) -> Result<Access, &'static str> {
         let given = match headers.get(header::AUTHORIZATION) {
             Some(value) => bearer(value.as_bytes()).map(digest),
             None => query
@@ -90,15 +86,12 @@ impl Credentials {
                 .find_map(|pair| pair.strip_prefix("_token="))
                 .map(|token| digest(&percent_decode_str(token).collect::<Vec<u8>>())),
         };
-        let given = given.ok_or(Denied::Missing)?;
-        let standard = given.ct_eq(&self.standard);
-        let read_only = self
-            .read_only
-            .map_or_else(|| Choice::from(0), |expected| given.ct_eq(&expected));
-        match (bool::from(standard), bool::from(read_only)) {
+        let given = given.ok_or(MISSING)?;
+        let is = |expected: &[u8; 32]| bool::from(given.ct_eq(expected));
+        match (is(&self.standard), self.read_only.as_ref().is_some_and(is)) {
             (true, _) => Ok(Access::Standard),
             (_, true) => Ok(Access::ReadOnly),
-            _ => Err(Denied::Wrong),
+            _ => Err(WRONG),
         }
     }
 }
@@ -108,18 +101,6 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, credential) = value.split_at_checked("Bearer ".len())?;
     let credential = credential.trim_ascii();
     (scheme.eq_ignore_ascii_case(b"Bearer ") && !credential.is_empty()).then_some(credential)
-}
-
-impl Denied {
-    /// Begins with `WRONGPASS`, as Upstash's does: clients look for that.
-    pub(crate) const fn text(self) -> &'static str {
-        match self {
-            Self::Missing => {
-                "WRONGPASS missing auth token: send it as `Authorization: Bearer <token>`"
-            }
-            Self::Wrong => "WRONGPASS invalid auth token",
-        }
-    }
 }
 
 fn digest(secret: &[u8]) -> [u8; 32] {

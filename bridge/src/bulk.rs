@@ -12,9 +12,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::slice;
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::RwLock;
 use redis::{Cmd, Pipeline, Value};
 
 use crate::command::{name, size, size_of, word};
@@ -43,7 +43,7 @@ pub(crate) struct Bulk {
 impl Bulk {
     /// Whether the request is large, or its answer may be.
     pub(crate) fn expects(&self, commands: &Pipeline) -> bool {
-        let large = self.large.read().unwrap_or_else(PoisonError::into_inner);
+        let large = self.large.read();
         let is_expected = |command| {
             let known = self.hashes(command).map(|hash| large.get(&hash));
             (known.into_iter().flatten()).any(|until| *until > Instant::now())
@@ -58,7 +58,7 @@ impl Bulk {
             return;
         }
         let least = LITTLE.max(sum / replies.len().max(1));
-        let mut large = self.large.write().unwrap_or_else(PoisonError::into_inner);
+        let mut large = self.large.write();
         for (command, reply) in commands.cmd_iter().zip(replies) {
             let (wrote, brought) = (size_of(command), cost(slice::from_ref(reply)));
             if wrote.saturating_add(brought) < least {
@@ -90,14 +90,12 @@ impl Bulk {
 mod tests {
     use super::*;
 
-    fn request(commands: &[&str]) -> Pipeline {
+    fn request(commands: &str) -> Pipeline {
         let mut request = Pipeline::new();
-        for command in commands {
+        for command in commands.split("; ") {
             let mut words = command.split(' ');
-            let command = request.cmd(words.next().expect("a name"));
-            words.for_each(|word| {
-                command.arg(word);
-            });
+            let first = request.cmd(words.next().expect("a name"));
+            words.fold(first, |request, word| request.arg(word));
         }
         request
     }
@@ -108,43 +106,31 @@ mod tests {
 
     #[test]
     fn as_much_is_expected_of_the_same_command_about_the_same_key() {
-        for (read, replies, same, others) in [
+        for (read, same, others) in [
+            ("GET k", "get k", ["GET l", "STRLEN k"]),
             (
-                &["GET k"][..],
-                vec![text(LARGE)],
-                "get k",
-                ["GET l", "STRLEN k"],
+                "EVALSHA s 1 k",
+                "EVALSHA s 1 k x",
+                ["EVALSHA s 1 l", "GET k"],
             ),
-            (
-                &["EVALSHA sha 1 k"],
-                vec![text(LARGE)],
-                "EVALSHA sha 1 k x",
-                ["EVALSHA sha 1 l", "GET k"],
-            ),
-            (
-                &["GET small", "GET k"],
-                vec![Value::Nil, text(LARGE)],
-                "GET k",
-                ["GET small", "GET l"],
-            ),
+            ("GET small; GET k", "GET k", ["GET small", "GET l"]),
         ] {
-            let bulk = Bulk::default();
-            assert!(!bulk.expects(&request(read)));
-            bulk.answered(&request(read), &replies);
-            assert!(bulk.expects(&request(&[same])), "{same}");
-            assert!(
-                !others.iter().any(|other| bulk.expects(&request(&[other]))),
-                "{others:?}"
-            );
+            let (bulk, read) = (Bulk::default(), request(read));
+            assert!(!bulk.expects(&read));
+            let mut replies = vec![Value::Nil; read.len() - 1];
+            replies.push(text(LARGE));
+            bulk.answered(&read, &replies);
+            assert!(bulk.expects(&request(same)), "{same}");
+            let is_expected = |other| bulk.expects(&request(other));
+            assert!(!others.into_iter().any(is_expected), "{others:?}");
         }
-        let often = vec![text(100); 10_000];
         let bulk = Bulk::default();
-        bulk.answered(&request(&["GET k"; 10_000]), &often);
-        assert!(!bulk.expects(&request(&["GET k"])));
-        let large = format!("SET k {}", "x".repeat(LARGE));
-        let large = request(&[&large]);
+        let often = ["GET k"; 10_000].join("; ");
+        bulk.answered(&request(&often), &vec![text(100); 10_000]);
+        assert!(!bulk.expects(&request("GET k")));
+        let large = request(&format!("SET k {}", "x".repeat(LARGE)));
         assert!(bulk.expects(&large));
         bulk.answered(&large, &[Value::Okay]);
-        assert!(bulk.expects(&request(&["GET k"])) && !bulk.expects(&request(&["GET l"])));
+        assert!(bulk.expects(&request("GET k")) && !bulk.expects(&request("GET l")));
     }
 }

@@ -8,19 +8,16 @@
 
 mod routing;
 
-use std::sync::Arc;
-
 use futures_util::future::join_all;
 use redis::cluster_routing::Slot;
 use redis::{Cmd, Pipeline, Value, cmd};
 
-use self::routing::{Routing, Step};
-use crate::command::Command;
-use crate::command::{name, word};
+use self::routing::Routing;
+use crate::budget::Limits;
+use crate::command::{self, Command, name, word};
 use crate::dial::Server;
 use crate::hub::{Listener, NotListening};
 use crate::no_reply::NoReply;
-use crate::node::{Limits, Node};
 use crate::redirect::{Redirect, cross_slot, told};
 use crate::refuse;
 use crate::slot_map::SlotMap;
@@ -41,47 +38,32 @@ impl Cluster {
     /// for replicas goes along with the write before it.
     pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, NoReply> {
         let mut replies = Vec::with_capacity(commands.len());
-        let mut commands = commands.cmd_iter().peekable();
-        while let Some(first) = commands.next() {
-            let mut piece = Pipeline::new();
-            piece.add_command(first.clone());
-            while let Some(waits) = commands.next_if(|next| refuse::waits_for_replicas(&name(next)))
-            {
-                piece.add_command(waits.clone());
-            }
-            let answered = self.piece(&Arc::new(piece), slot(first)).await;
+        let commands: Vec<_> = commands.cmd_iter().collect();
+        for piece in commands.chunk_by(|_, next| refuse::waits_for_replicas(&name(next))) {
+            let answered = self.piece(piece).await;
             replies.extend(answered.map_err(|lost| lost.behind(&replies))?);
         }
         Ok(replies)
     }
 
     /// Runs a command, with what follows it on its connection.
-    async fn piece(
-        &self,
-        commands: &Arc<Pipeline>,
-        slot: Option<Slot>,
-    ) -> Result<Vec<Value>, NoReply> {
+    async fn piece(&self, commands: &[&Cmd]) -> Result<Vec<Value>, NoReply> {
+        let slot = commands.first().and_then(|first| slot(first));
         let mut way = Routing::by(&self.slot_map, slot);
-        let mut asking = Pipeline::new();
-        asking.add_command(cmd("ASKING"));
-        commands.cmd_iter().for_each(|command| {
-            asking.add_command(command.clone());
-        });
-        let asking = Arc::new(asking);
+        let asking = cmd("ASKING");
         loop {
             let node = self.slot_map.node(&way.to);
-            let sent = match way.asking {
-                true => node.run(&asking).await.map(|mut replies| {
-                    replies.remove(0);
-                    replies
-                }),
-                false => node.run(commands).await,
-            };
-            let Some(replies) = way.sent(sent)? else {
+            let before = way.asking.then_some(&asking);
+            let request = command::of(before.into_iter().chain(commands.iter().copied()));
+            let sent = node.run(&request).await;
+            let Some(mut replies) = way.sent(sent)? else {
                 continue;
             };
+            if before.is_some() {
+                replies.remove(0);
+            }
             let told = replies.first().map_or(Redirect::Answer, told);
-            if let Step::Arrived = way.step(slot, told).await? {
+            if !way.goes_on(slot, told).await? {
                 return Ok(replies);
             }
         }
@@ -102,19 +84,15 @@ impl Cluster {
                 .find(|told| !matches!(told, Redirect::Answer))
                 .unwrap_or(Redirect::Answer);
             let told = match told {
-                Redirect::Moved(slot, _) if moved.is_some_and(|before| before != slot) => {
+                Redirect::Moved(slot, _) if *moved.get_or_insert(slot) != slot => {
                     return Ok(vec![cross_slot()]);
-                }
-                Redirect::Moved(slot, place) => {
-                    moved = Some(slot);
-                    Redirect::Moved(slot, place)
                 }
                 // Each command would need an `ASKING` of its own. Either the keys arrive soon, or
                 // they cannot be reached together now.
                 Redirect::Ask(_) => Redirect::Again,
                 told => told,
             };
-            if let Step::Arrived = way.step(slot, told).await? {
+            if !way.goes_on(slot, told).await? {
                 return Ok(replies);
             }
         }
@@ -125,12 +103,9 @@ impl Cluster {
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let slot = match &topic {
             Topic::Channel(channel) => {
-                let slot = Slot::for_key(channel);
                 // The answer corrects an outdated slot map, whatever else it says.
-                let mut question = Pipeline::new();
-                question.cmd("EXISTS").arg(channel);
-                let _ = self.piece(&Arc::new(question), Some(slot)).await;
-                Some(slot)
+                let _ = self.piece(&[cmd("EXISTS").arg(channel)]).await;
+                Some(Slot::for_key(channel))
             }
             Topic::Pattern(_) => None,
         };
@@ -139,7 +114,8 @@ impl Cluster {
     }
 
     pub(crate) async fn reads_only(&self, command: &Command<'_>) -> Result<bool, NoReply> {
-        self.entry().reads_only(command).await
+        let entry = self.slot_map.node(&self.slot_map.owner(None));
+        entry.reads_only(command).await
     }
 
     pub(crate) async fn trouble(&self) -> Option<String> {
@@ -152,23 +128,14 @@ impl Cluster {
     }
 
     pub(crate) async fn end_overdue_scripts(&self) {
-        join_all(
-            self.slot_map
-                .nodes()
-                .iter()
-                .map(|node| node.end_overdue_scripts()),
-        )
-        .await;
+        let nodes = self.slot_map.nodes();
+        join_all(nodes.iter().map(|node| node.end_overdue_scripts())).await;
     }
 
     /// Learns which nodes there are. So the loss of one node does not cut the bridge off from the
     /// others.
     pub(crate) async fn keep_watch(&self) {
         self.slot_map.look_around(&self.slot_map.owner(None)).await;
-    }
-
-    fn entry(&self) -> Arc<Node> {
-        self.slot_map.node(&self.slot_map.owner(None))
     }
 }
 

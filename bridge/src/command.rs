@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use redis::{Arg, Cmd, Pipeline};
 
@@ -46,14 +47,32 @@ impl<'a> Command<'a> {
         (self.parts.iter_mut().skip(which.start)).take(which.len())
     }
 
-    pub(crate) fn append_to(&self, pipeline: &mut redis::Pipeline) {
+    pub(crate) fn append_to(&self, pipeline: &mut Pipeline) {
         let size = self.parts.iter().map(|part| part.len()).sum();
-        let mut cmd = redis::Cmd::with_capacity(self.parts.len(), size);
+        let mut cmd = Cmd::with_capacity(self.parts.len(), size);
         for part in &self.parts {
             cmd.arg(&**part);
         }
         pipeline.add_command(cmd);
     }
+}
+
+/// A request of these commands.
+pub(crate) fn of<'c>(commands: impl IntoIterator<Item = &'c Cmd>) -> Arc<Pipeline> {
+    let mut request = Pipeline::new();
+    for command in commands {
+        request.add_command(command.clone());
+    }
+    Arc::new(request)
+}
+
+/// A request of one command of these words.
+pub(crate) fn one<W: AsRef<[u8]>>(words: &[W]) -> Arc<Pipeline> {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word.as_ref());
+    }
+    of([&command])
 }
 
 /// Redis compares words as C does: up to the first NUL, in any case. This is in capitals.

@@ -3,48 +3,56 @@
 //! The library could do this too. Here a connection knows when it has ended, and the trusted
 //! certificates are read once, not for each connection.
 
-mod enter;
-
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use redis::{ConnectionAddr, IntoConnectionInfo as _, Pipeline, RedisConnectionInfo};
+use redis::{ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, ServerError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::link::{Link, Message, Terms, Unanswered};
+use crate::budget::Limits;
+use crate::command;
+use crate::link::Link;
+use crate::no_reply::NoReply;
+use crate::server_error;
+use crate::topic::Message;
 
 /// Where Redis is, and what a connection sends first.
 pub(crate) struct Server {
     address: Address,
     settings: RedisConnectionInfo,
-    largest_reply: usize,
 }
 
 enum Address {
     Unix(PathBuf),
-    Tcp(String, u16),
-    Tls(String, u16, TlsConnector),
+    Tcp(NodeAddr, Option<TlsConnector>),
+}
+
+/// Where a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeAddr {
+    /// Empty: the host of the node that said so.
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 /// Why there is no connection.
-pub(crate) enum NoConnection {
-    /// Redis wants a password, and none was configured.
-    NoPassword,
-    /// Redis does not accept the configured password or user.
-    WrongPassword,
-    /// Redis has no place for another client, or is busy.
-    NotNow(String),
-    Other(String),
+pub(crate) struct NoConnection {
+    /// What clients are told.
+    pub(crate) told: NoReply,
+    /// For the log.
+    pub(crate) reason: String,
 }
+
+const NO_PASSWORD: &str = "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
+     redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD";
+const WRONG_PASSWORD: &str = "it does not accept the user and password in EDGELOCK_BRIDGE_REDIS";
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
@@ -57,14 +65,14 @@ impl Server {
              redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
         })?;
         let address = match info.addr().clone() {
-            ConnectionAddr::Tcp(host, port) => Address::Tcp(host, port),
+            ConnectionAddr::Tcp(host, port) => Address::Tcp(NodeAddr { host, port }, None),
             ConnectionAddr::Unix(path) => Address::Unix(path),
             ConnectionAddr::TcpTls {
                 host,
                 port,
                 insecure: false,
                 ..
-            } => Address::Tls(host, port, tls()?),
+            } => Address::Tcp(NodeAddr { host, port }, Some(tls()?)),
             _ => {
                 return Err(
                     "--redis: TLS without a check of the certificate is not offered".into(),
@@ -72,39 +80,23 @@ impl Server {
             }
         };
         let settings = info.redis_settings().clone();
-        Ok(Self {
-            address,
-            settings,
-            largest_reply: usize::MAX,
-        })
-    }
-
-    pub(crate) fn with_largest_reply(mut self, bytes: usize) -> Self {
-        self.largest_reply = bytes;
-        self
-    }
-
-    pub(crate) const fn largest_reply(&self) -> usize {
-        self.largest_reply
+        Ok(Self { address, settings })
     }
 
     /// Another server, with the same settings.
-    pub(crate) fn elsewhere(&self, host: &str, port: u16) -> Self {
-        let address = match &self.address {
-            Address::Tls(_, _, tls) => Address::Tls(host.to_owned(), port, tls.clone()),
-            Address::Tcp(..) | Address::Unix(_) => Address::Tcp(host.to_owned(), port),
+    pub(crate) fn elsewhere(&self, place: NodeAddr) -> Self {
+        let tls = match &self.address {
+            Address::Tcp(_, tls) => tls.clone(),
+            Address::Unix(_) => None,
         };
-        Self {
-            address,
-            settings: self.settings.clone(),
-            largest_reply: self.largest_reply,
-        }
+        let (address, settings) = (Address::Tcp(place, tls), self.settings.clone());
+        Self { address, settings }
     }
 
-    /// Host and port; `None` for a unix socket.
-    pub(crate) fn place(&self) -> Option<(&str, u16)> {
+    /// `None` for a unix socket.
+    pub(crate) const fn place(&self) -> Option<&NodeAddr> {
         match &self.address {
-            Address::Tcp(host, port) | Address::Tls(host, port, _) => Some((host, *port)),
+            Address::Tcp(place, _) => Some(place),
             Address::Unix(_) => None,
         }
     }
@@ -112,7 +104,7 @@ impl Server {
     /// For the log: where it is, without its password.
     pub(crate) fn shown(&self) -> String {
         match &self.address {
-            Address::Tcp(host, port) | Address::Tls(host, port, _) => format!("{host}:{port}"),
+            Address::Tcp(NodeAddr { host, port }, _) => format!("{host}:{port}"),
             Address::Unix(path) => path.display().to_string(),
         }
     }
@@ -124,97 +116,138 @@ impl Server {
             Some((name, password)) => settings.set_username(name).set_password(password),
             None => settings,
         };
-        Self {
-            address: Address::Unix(path),
-            settings,
-            largest_reply: usize::MAX,
-        }
+        let address = Address::Unix(path);
+        Self { address, settings }
     }
 
-    pub(crate) async fn connection(&self, timeout: Duration) -> Result<Link, NoConnection> {
-        let link = Link::on(self.open().await?, &self.terms(timeout));
+    /// Redis sends messages on it, besides answers, if they have a receiver.
+    pub(crate) async fn connection(
+        &self,
+        limits: &Limits,
+        messages: Option<UnboundedSender<Message>>,
+    ) -> Result<Link, NoConnection> {
+        let link = Link::on(self.open().await?, limits, messages);
         self.enter(&link).await?;
         Ok(link)
     }
 
-    /// A connection for messages.
-    pub(crate) async fn messages(
-        &self,
-        timeout: Duration,
-    ) -> Result<(Link, UnboundedReceiver<Message>), NoConnection> {
-        let (link, messages) = Link::of_messages(self.open().await?, &self.terms(timeout));
-        self.enter(&link).await?;
-        Ok((link, messages))
+    /// Sends user and database. A server that hangs still accepts connections. Only an answer to
+    /// `PING`, whatever it says, shows that the server works.
+    async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
+        if let Some(password) = self.settings.password() {
+            self.authenticate(link, password).await?;
+        }
+        if self.settings.db() != 0 {
+            let database = self.settings.db().to_string();
+            if let Some(refused) = refused(link, &["SELECT", &database]).await? {
+                return Err(NoConnection::said(&refused));
+            }
+        }
+        match refused(link, &["PING"]).await? {
+            // If it is full, Redis says so and closes.
+            Some(refused) if refused.code() == "NOAUTH" || server_error::is_full(&refused) => {
+                Err(NoConnection::said(&refused))
+            }
+            _ => Ok(()),
+        }
     }
 
-    const fn terms(&self, timeout: Duration) -> Terms {
-        Terms {
-            timeout,
-            largest: self.largest_reply,
+    async fn authenticate(&self, link: &Link, password: &str) -> Result<(), NoConnection> {
+        let mut said = match self.settings.username() {
+            Some(name) => refused(link, &["AUTH", name, password]).await?,
+            None => refused(link, &["AUTH", password]).await?,
+        };
+        // Redis 5 has passwords, but no user names.
+        if said.as_ref().is_some_and(knows_no_names) {
+            said = refused(link, &["AUTH", password]).await?;
+        }
+        match said {
+            None => Ok(()),
+            Some(refused) if server_error::is_full(&refused) => Err(NoConnection::said(&refused)),
+            Some(_) => Err(NoConnection::wrong(WRONG_PASSWORD)),
         }
     }
 
     async fn open(&self) -> io::Result<Box<dyn Wire>> {
         Ok(match &self.address {
             Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
-            Address::Tcp(host, port) => Box::new(tcp(host, *port).await?),
-            Address::Tls(host, port, tls) => {
+            Address::Tcp(NodeAddr { host, port }, tls) => {
+                let stream = TcpStream::connect((&**host, *port)).await?;
+                stream.set_nodelay(true)?;
+                let Some(tls) = tls else {
+                    return Ok(Box::new(stream));
+                };
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                Box::new(tls.connect(name, tcp(host, *port).await?).await?)
+                Box::new(tls.connect(name, stream).await?)
             }
         })
     }
 }
 
-impl From<io::Error> for NoConnection {
-    fn from(error: io::Error) -> Self {
-        Self::Other(error.to_string())
+impl NodeAddr {
+    /// `host:port`. An IPv6 host has colons too.
+    pub(crate) fn parse(address: &str) -> Option<Self> {
+        let (host, port) = address.rsplit_once(':')?;
+        let (host, port) = (host.to_owned(), port.parse().ok()?);
+        Some(Self { host, port })
     }
-}
 
-impl From<Unanswered> for NoConnection {
-    fn from(unanswered: Unanswered) -> Self {
-        Self::Other(unanswered.to_string())
-    }
-}
-
-/// For the log.
-impl fmt::Display for NoConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPassword => f.write_str(
-                "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
-                 redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD",
-            ),
-            Self::WrongPassword => {
-                f.write_str("it does not accept the user and password in EDGELOCK_BRIDGE_REDIS")
-            }
-            Self::NotNow(reason) | Self::Other(reason) => f.write_str(reason),
+    /// As seen from `other`, which named it.
+    pub(crate) fn beside(&mut self, other: &Self) {
+        // Redis says `?` if it does not know its own host name.
+        if matches!(self.host.as_str(), "" | "?") {
+            self.host.clone_from(&other.host);
         }
     }
 }
 
-/// A command without arguments.
-pub(crate) fn of_one(name: &str) -> Arc<Pipeline> {
-    let mut commands = Pipeline::new();
-    commands.cmd(name);
-    Arc::new(commands)
+impl From<String> for NoConnection {
+    fn from(reason: String) -> Self {
+        let told = NoReply::Unreachable;
+        Self { told, reason }
+    }
+}
+
+impl From<io::Error> for NoConnection {
+    fn from(error: io::Error) -> Self {
+        error.to_string().into()
+    }
+}
+
+impl NoConnection {
+    fn wrong(reason: &str) -> Self {
+        let (told, reason) = (NoReply::NotLetIn, reason.to_owned());
+        Self { told, reason }
+    }
+
+    pub(crate) fn said(refused: &ServerError) -> Self {
+        let told = match refused.code() {
+            "NOAUTH" => return Self::wrong(NO_PASSWORD),
+            _ if server_error::is_passing(refused, false) => NoReply::NotNow,
+            _ => NoReply::Unreachable,
+        };
+        let reason = server_error::raw(refused);
+        Self { told, reason }
+    }
+}
+
+/// The error with which Redis refuses a command, if it does.
+async fn refused(link: &Link, command: &[&str]) -> io::Result<Option<ServerError>> {
+    let replies = link.ask(command::one(command)).await?;
+    Ok(replies.first().and_then(server_error::of).cloned())
+}
+
+fn knows_no_names(refused: &ServerError) -> bool {
+    let said = refused.details().unwrap_or_default();
+    said.starts_with("wrong number of arguments for 'auth' command")
 }
 
 /// `host:port` is an address of Redis' own; a URL's parser would take the host for a scheme.
 fn with_scheme(url: &str) -> Cow<'_, str> {
-    let is_address = !url.contains(['/', '@'])
-        && (url.rsplit_once(':')).is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    match is_address {
+    match !url.contains(['/', '@']) && NodeAddr::parse(url).is_some() {
         true => Cow::Owned(format!("redis://{url}")),
         false => Cow::Borrowed(url),
     }
-}
-
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect((host, port)).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 fn tls() -> Result<TlsConnector, String> {

@@ -13,13 +13,9 @@ use crate::reply::{Encoding, Json};
 use crate::server::Bridge;
 use crate::server_error;
 
-/// What happens to one command of a request.
-enum Verdict {
-    Refused(String),
-    /// It goes to Redis. Holds the result to answer with, if Redis' own would mean nothing to the
-    /// client.
-    Sent(Option<String>),
-}
+/// Why a command is refused; or of one that goes to Redis the result to answer with, if Redis' own
+/// would mean nothing to the client.
+type Verdict = Result<Option<String>, String>;
 
 impl Bridge {
     pub(crate) async fn single(
@@ -31,26 +27,22 @@ impl Bridge {
         let mut batch = Pipeline::new();
         let runs_script = refuse::runs_script(command.name());
         let verdict = self.admit(access, command, &mut batch).await?;
-        if let Verdict::Refused(reason) = verdict {
-            return Err(Failure::bad_request(reason));
-        }
+        let verdict = verdict.map_err(Failure::bad_request)?;
         let replies = self.upstream.run(&Arc::new(batch)).await?;
-        let is_refused = match replies.first() {
-            Some(Value::ServerError(refused)) => {
-                match server_error::is_passing(refused, runs_script) {
-                    true => return Err(Failure::refused_for_now(&server_error::raw(refused))),
-                    false => true,
-                }
-            }
-            _ => false,
-        };
+        let refused = replies.first().and_then(server_error::of);
+        if let Some(refused) =
+            refused.filter(|refused| server_error::is_passing(refused, runs_script))
+        {
+            return Err(Failure::refused_for_now(&server_error::raw(refused)));
+        }
+        let is_refused = refused.is_some();
         let mut out = self.json();
-        let fits = slots(&mut out, [verdict], replies, encoding);
+        let fits = slots(&mut out, [Ok(verdict)], replies, encoding);
         let status = match is_refused || !fits {
             true => StatusCode::BAD_REQUEST,
             false => StatusCode::OK,
         };
-        Ok((status, out.into_bytes()))
+        Ok((status, out.bytes))
     }
 
     /// Each command for itself: a refused one has its error in its place, and the others run.
@@ -59,17 +51,13 @@ impl Bridge {
         access: Access,
         commands: Vec<Command<'_>>,
         encoding: Encoding,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Pipeline::new();
-        let mut verdicts = Vec::with_capacity(commands.len());
-        for command in commands {
-            verdicts.push(self.admit(access, command, &mut batch).await?);
-        }
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let (verdicts, batch) = self.admit_all(access, commands).await?;
         let replies = match batch.is_empty() {
             true => Vec::new(),
             false => self.upstream.run(&Arc::new(batch)).await?,
         };
-        Ok(self.list(verdicts, replies, encoding))
+        Ok((StatusCode::OK, self.list(verdicts, replies, encoding)))
     }
 
     /// All or none. If one command is refused, here or by Redis when it is queued, all are.
@@ -78,39 +66,55 @@ impl Bridge {
         access: Access,
         commands: Vec<Command<'_>>,
         encoding: Encoding,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut batch = Pipeline::new();
-        let mut verdicts = Vec::with_capacity(commands.len());
-        for command in commands {
-            match self.admit(access, command, &mut batch).await? {
-                Verdict::Refused(reason) => return Err(Failure::bad_request(reason)),
-                sent => verdicts.push(sent),
-            }
-        }
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
+        let (verdicts, batch) = self.admit_all(access, commands).await?;
+        let verdicts: Result<Vec<_>, _> = verdicts.into_iter().collect();
+        let verdicts = verdicts.map_err(Failure::bad_request)?;
         if verdicts.is_empty() {
-            return Ok(b"[]".to_vec());
+            return Ok((StatusCode::OK, b"[]".to_vec()));
         }
         let mut replies = self.upstream.transact(batch).await?;
         match replies.pop() {
-            Some(Value::Array(results)) => Ok(self.list(verdicts, results, encoding)),
+            Some(Value::Array(results)) => {
+                let verdicts = verdicts.into_iter().map(Ok);
+                Ok((StatusCode::OK, self.list(verdicts, results, encoding)))
+            }
             Some(Value::ServerError(aborted)) => Err(discarded(&replies, &aborted)),
-            _ => Err(Failure::new(
-                StatusCode::BAD_GATEWAY,
-                "ERR Redis gave no answer that the bridge understands",
-            )),
+            _ => {
+                let text = "ERR Redis gave no answer that the bridge understands";
+                Err(Failure::new(StatusCode::BAD_GATEWAY, text))
+            }
         }
     }
 
-    fn list(&self, verdicts: Vec<Verdict>, replies: Vec<Value>, encoding: Encoding) -> Vec<u8> {
+    fn list(
+        &self,
+        verdicts: impl IntoIterator<Item = Verdict>,
+        replies: Vec<Value>,
+        encoding: Encoding,
+    ) -> Vec<u8> {
         let mut out = self.json();
-        out.push(b'[');
+        out.bytes.push(b'[');
         slots(&mut out, verdicts, replies, encoding);
-        out.push(b']');
-        out.into_bytes()
+        out.bytes.push(b']');
+        out.bytes
     }
 
-    const fn json(&self) -> Json {
-        Json::up_to(self.settings.max_reply)
+    fn json(&self) -> Json {
+        let (bytes, largest) = (Vec::new(), self.settings.limits.max_reply);
+        Json { bytes, largest }
+    }
+
+    async fn admit_all(
+        &self,
+        access: Access,
+        commands: Vec<Command<'_>>,
+    ) -> Result<(Vec<Verdict>, Pipeline), Failure> {
+        let (mut verdicts, mut batch) = (Vec::with_capacity(commands.len()), Pipeline::new());
+        for command in commands {
+            verdicts.push(self.admit(access, command, &mut batch).await?);
+        }
+        Ok((verdicts, batch))
     }
 
     async fn admit(
@@ -119,29 +123,23 @@ impl Bridge {
         mut command: Command<'_>,
         batch: &mut Pipeline,
     ) -> Result<Verdict, Failure> {
-        let mut allowed = refuse::check(&command, self.settings.timeout);
+        let mut allowed = refuse::check(&command, self.settings.limits.timeout);
         if self.upstream.is_cluster() {
             let is_first = batch.is_empty();
             allowed = allowed.and_then(|()| refuse::check_in_cluster(&command, is_first));
         }
-        if let Err(reason) = allowed {
-            return Ok(Verdict::Refused(reason));
-        }
-        if access == Access::ReadOnly && !self.readable(&command).await? {
+        if allowed.is_ok() && access == Access::ReadOnly && !self.readable(&command).await? {
             let name = String::from_utf8_lossy(command.name()).to_lowercase();
-            return Ok(Verdict::Refused(format!(
-                "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
-            )));
+            allowed = Err(refuse::no_permission(&name));
         }
-        if let (false, Err(reason)) = (
-            self.settings.dangerous_commands,
-            refuse::check_dangerous(&command),
-        ) {
-            return Ok(Verdict::Refused(reason));
+        if !self.settings.dangerous_commands {
+            allowed = allowed.and_then(|()| refuse::check_dangerous(&command));
         }
-        let answer = self.scripts.adapt(&mut command);
-        command.append_to(batch);
-        Ok(Verdict::Sent(answer))
+        Ok(allowed.map(|()| {
+            let answer = self.scripts.adapt(&mut command);
+            command.append_to(batch);
+            answer
+        }))
     }
 
     /// As at Upstash, a credential that may only read must not make Redis walk through all keys
@@ -157,19 +155,14 @@ impl Bridge {
 /// Redis says only that there was an error. Its answer when the command was queued says which one.
 /// Nothing ran, so this error is not a script's.
 fn discarded(queued: &[Value], aborted: &ServerError) -> Failure {
-    let cause = queued.iter().find_map(|reply| match reply {
-        Value::ServerError(refused) => Some(refused),
-        _ => None,
-    });
+    let cause = queued.iter().find_map(server_error::of);
+    let said = server_error::raw(cause.unwrap_or(aborted));
     if server_error::is_passing(cause.unwrap_or(aborted), false) {
-        return Failure::refused_for_now(&server_error::raw(cause.unwrap_or(aborted)));
+        return Failure::refused_for_now(&said);
     }
     Failure::bad_request(match cause {
-        Some(cause) => format!(
-            "EXECABORT Transaction discarded because of: {}",
-            server_error::raw(cause)
-        ),
-        None => server_error::raw(aborted),
+        Some(_) => format!("EXECABORT Transaction discarded because of: {said}"),
+        None => said,
     })
 }
 
@@ -184,11 +177,11 @@ fn slots(
     let (mut replies, mut fit) = (replies.into_iter(), true);
     for (index, verdict) in verdicts.into_iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.bytes.push(b',');
         }
-        match (verdict, &mut replies) {
-            (Verdict::Refused(reason), _) => out.error(&reason),
-            (Verdict::Sent(answer), replies) => match (replies.next(), answer) {
+        match verdict {
+            Err(reason) => out.error(&reason),
+            Ok(answer) => match (replies.next(), answer) {
                 (Some(Value::BulkString(_)), Some(answer)) => {
                     fit &= out.outcome(&Value::BulkString(answer.into_bytes()), encoding);
                 }

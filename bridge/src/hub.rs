@@ -7,36 +7,35 @@
 mod listener;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use hyper::body::Bytes;
-use redis::{Pipeline, ServerError, Value};
+use redis::{ServerError, Value};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, interval_at, sleep};
 
 pub(crate) use self::listener::Listener;
 use self::listener::{Request, Subscriber};
-use crate::budget::Budget;
-use crate::dial::of_one;
-use crate::link::{Link, Message, Unanswered};
+use crate::budget::Limits;
+use crate::command;
+use crate::link::Link;
 use crate::no_reply::NoReply;
 use crate::rarely::Rarely;
 use crate::reused::Reusable;
-use crate::topic::Topic;
+use crate::topic::{Message, Topic};
 
 /// How often Redis is asked whether it is there. It is less than proxies between the bridge and its
 /// clients wait.
 pub(crate) const PING_EVERY: Duration = Duration::from_secs(10);
 
-#[derive(Clone)]
 pub(crate) struct Hub {
     requests: UnboundedSender<Request>,
-    next: Arc<AtomicU64>,
 }
 
 /// Why there is no listener.
@@ -66,43 +65,29 @@ const FORGOTTEN_LATER: Duration = Duration::from_millis(100);
 
 /// What Redis answered, or that it is time to ask it again.
 enum Done {
-    Changed(Topic, Result<Vec<Value>, Unanswered>),
+    Changed(Topic, Result<Vec<Value>, io::ErrorKind>),
     Due(Topic),
-    Pinged(Result<Vec<Value>, Unanswered>),
+    Pinged(Result<Vec<Value>, io::ErrorKind>),
 }
 
 struct Switchboard {
     link: Link,
     topics: HashMap<Topic, Subscribed>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
-    budget: Budget,
-    /// The largest event, in bytes.
-    largest: usize,
+    limits: Limits,
 }
 
-/// The connection has ended.
-struct Ended;
-
 impl Hub {
-    pub(crate) fn on(
-        link: Link,
-        messages: UnboundedReceiver<Message>,
-        budget: Budget,
-        largest: usize,
-    ) -> Self {
+    pub(crate) fn on(link: Link, messages: UnboundedReceiver<Message>, limits: Limits) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
         let board = Switchboard {
             link,
             topics: HashMap::new(),
             under_way: FuturesUnordered::new(),
-            budget,
-            largest,
+            limits,
         };
         tokio::spawn(board.run(messages, asked));
-        Self {
-            requests,
-            next: Arc::default(),
-        }
+        Self { requests }
     }
 
     /// Returns once Redis has confirmed the subscription.
@@ -110,14 +95,12 @@ impl Hub {
         let (messages, heard) = mpsc::unbounded_channel();
         let (waits, joined) = oneshot::channel();
         let listener = Listener {
-            id: self.next.fetch_add(1, Ordering::Relaxed),
             topic,
             messages: heard,
             backlog: Arc::default(),
             requests: self.requests.clone(),
         };
         let subscriber = Subscriber {
-            id: listener.id,
             messages,
             backlog: Arc::clone(&listener.backlog),
             waits: Some(waits),
@@ -167,37 +150,35 @@ impl Switchboard {
         loop {
             tokio::select! {
                 message = messages.recv() => match message {
-                    Some(message) => self.pass_on(&message),
+                    Some(message) => self.pass_on(message),
                     None => return,
                 },
                 request = requests.recv() => match request {
                     Some(request) => self.asked(request),
                     None => return,
                 },
-                Some(done) = self.under_way.next() => if let Err(Ended) = self.done(done) {
+                Some(done) = self.under_way.next() => if !self.goes_on(done) {
                     return;
                 },
-                _ = pings.tick() => self.ping(),
+                _ = pings.tick() => {
+                    let link = self.link.clone();
+                    let ping = async move { link.ask(command::one(&["PING"])).await };
+                    self.under_way.push(ping.map(Done::Pinged).boxed());
+                }
             }
         }
     }
 
     fn asked(&mut self, request: Request) {
-        let topic = match request {
-            Request::Join(topic, subscriber) => {
-                let subscribed = self.topics.entry(topic.clone()).or_default();
-                subscribed.subscribers.push(subscriber);
-                topic
+        let (Request::Join(topic, _) | Request::Leave(topic, _)) = &request;
+        let topic = topic.clone();
+        let subscribers = &mut self.topics.entry(topic.clone()).or_default().subscribers;
+        match request {
+            Request::Join(_, subscriber) => subscribers.push(subscriber),
+            Request::Leave(_, gone) => {
+                subscribers.retain(|subscriber| !Arc::ptr_eq(&subscriber.backlog, &gone));
             }
-            Request::Leave(topic, id) => {
-                if let Some(subscribed) = self.topics.get_mut(&topic) {
-                    subscribed
-                        .subscribers
-                        .retain(|subscriber| subscriber.id != id);
-                }
-                topic
-            }
-        };
+        }
         self.settle(topic);
     }
 
@@ -211,26 +192,20 @@ impl Switchboard {
             return;
         }
         if subscribed.is_confirmed && is_wanted {
-            for waits in subscribed
-                .subscribers
-                .iter_mut()
-                .filter_map(|subscriber| subscriber.waits.take())
-            {
-                let _ = waits.send(Ok(()));
+            for subscriber in &mut subscribed.subscribers {
+                subscriber.told(Ok(()));
             }
         } else if subscribed.is_confirmed || is_wanted {
             subscribed.is_changing = true;
-            let mut change = Pipeline::new();
-            change
-                .cmd(match (&topic, is_wanted) {
-                    (Topic::Channel(_), true) => "SUBSCRIBE",
-                    (Topic::Channel(_), false) => "UNSUBSCRIBE",
-                    (Topic::Pattern(_), true) => "PSUBSCRIBE",
-                    (Topic::Pattern(_), false) => "PUNSUBSCRIBE",
-                })
-                .arg(topic.name());
+            let change = match (&topic, is_wanted) {
+                (Topic::Channel(_), true) => "SUBSCRIBE",
+                (Topic::Channel(_), false) => "UNSUBSCRIBE",
+                (Topic::Pattern(_), true) => "PSUBSCRIBE",
+                (Topic::Pattern(_), false) => "PUNSUBSCRIBE",
+            };
+            let change = command::one(&[change.as_bytes(), topic.name()]);
             let link = self.link.clone();
-            let changed = async move { Done::Changed(topic, link.ask(Arc::new(change)).await) };
+            let changed = async move { Done::Changed(topic, link.ask(change).await) };
             self.under_way.push(changed.boxed());
         } else {
             self.topics.remove(&topic);
@@ -243,18 +218,13 @@ impl Switchboard {
             .flat_map(|subscribed| &subscribed.subscribers)
     }
 
-    fn ping(&mut self) {
-        let link = self.link.clone();
-        let pinged = async move { Done::Pinged(link.ask(of_one("PING")).await) };
-        self.under_way.push(pinged.boxed());
-    }
-
-    fn done(&mut self, done: Done) -> Result<(), Ended> {
+    /// Returns whether the connection goes on.
+    fn goes_on(&mut self, done: Done) -> bool {
         match done {
             Done::Changed(topic, Ok(replies)) => {
                 if let [Value::ServerError(refused)] = &replies[..] {
                     self.refused(topic, refused);
-                    return Ok(());
+                    return true;
                 }
                 if let Some(subscribed) = self.topics.get_mut(&topic) {
                     subscribed.is_changing = false;
@@ -273,9 +243,9 @@ impl Switchboard {
                     }
                 }
             }
-            Done::Changed(_, Err(_)) | Done::Pinged(Err(_)) => return Err(Ended),
+            Done::Changed(_, Err(_)) | Done::Pinged(Err(_)) => return false,
         }
-        Ok(())
+        true
     }
 
     /// An acl may forbid the bridge's user a channel, and a busy Redis refuses any change. It must
@@ -290,40 +260,30 @@ impl Switchboard {
             };
             self.under_way.push(due.boxed());
         } else if let Some(subscribed) = self.topics.remove(&topic) {
-            for waits in subscribed
-                .subscribers
-                .into_iter()
-                .filter_map(|subscriber| subscriber.waits)
-            {
-                let _ = waits.send(Err(refused.clone()));
+            for mut subscriber in subscribed.subscribers {
+                subscriber.told(Err(refused.clone()));
             }
         }
     }
 
-    fn pass_on(&mut self, message: &Message) {
-        let topic = match &message.pattern {
-            Some(pattern) => Topic::Pattern(pattern.clone()),
-            None => Topic::Channel(message.channel.clone()),
-        };
-        let Some(subscribed) = self.topics.get_mut(&topic) else {
+    fn pass_on(&mut self, message: Message) {
+        let Some(subscribed) = self.topics.get_mut(&message.topic) else {
             return;
         };
-        let before = subscribed.subscribers.len();
+        let subscribers = &mut subscribed.subscribers;
+        let before = subscribers.len();
         if before == 0 {
             return;
         }
         // A message that was too large to be read has no payload.
-        let event = topic.heard(message);
+        let event = message.event();
         // Each line of a message becomes a line of its own, with a word before it.
-        let event = event.filter(|event| event.len() <= self.largest);
-        let event = event.map(|event| self.budget.carry(event));
-        match event {
-            Some(Ok(event)) => subscribed
-                .subscribers
-                .retain(|subscriber| subscriber.hear(&event)),
-            _ => subscribed.subscribers.clear(),
+        let event = event.filter(|event| event.len() <= self.limits.max_reply);
+        match event.map(|event| self.limits.budget.carry(event)) {
+            Some(Ok(event)) => subscribers.retain(|subscriber| subscriber.hear(&event)),
+            _ => subscribers.clear(),
         }
-        let let_go = before - subscribed.subscribers.len();
+        let let_go = before - subscribers.len();
         if let_go > 0 {
             static SAID: Rarely = Rarely::new();
             if let Some(left_out) = SAID.due() {
@@ -333,7 +293,7 @@ impl Switchboard {
                     "streams ended that were read too slowly, or whose message was too large"
                 );
             }
-            self.settle(topic);
+            self.settle(message.topic);
         }
     }
 }

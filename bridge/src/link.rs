@@ -5,9 +5,7 @@
 //! more: it may be on its way already.
 
 mod driver;
-mod message;
 mod reader;
-mod request;
 
 use std::io;
 use std::sync::Arc;
@@ -15,17 +13,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use redis::{Pipeline, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use self::driver::Driver;
-pub(crate) use self::message::Message;
+use self::driver::{Awaited, Driver, Request};
 pub(crate) use self::reader::{TOO_LARGE, cost};
-use self::request::{Awaited, Request};
-pub(crate) use self::request::{Terms, Unanswered};
+use crate::budget::Limits;
 use crate::command;
 use crate::reused::Reusable;
+use crate::topic::Message;
 
 /// At this many bytes of unanswered requests the connection takes no more.
 const UNANSWERED: usize = 32 * 1024 * 1024;
@@ -39,29 +36,15 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn on<S>(wire: S, terms: &Terms) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        Self::driven(wire, terms, None)
-    }
-
-    /// A connection on which Redis sends messages, besides answers.
-    pub(crate) fn of_messages<S>(wire: S, terms: &Terms) -> (Self, UnboundedReceiver<Message>)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (messages, heard) = mpsc::unbounded_channel();
-        (Self::driven(wire, terms, Some(messages)), heard)
-    }
-
-    fn driven<S>(wire: S, terms: &Terms, messages: Option<UnboundedSender<Message>>) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    /// Redis sends messages, besides answers, if they have a receiver.
+    pub(crate) fn on(
+        wire: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        limits: &Limits,
+        messages: Option<UnboundedSender<Message>>,
+    ) -> Self {
         let (requests, asked) = mpsc::unbounded_channel();
         let unanswered = Arc::<AtomicUsize>::default();
-        let driver = Driver::new(wire, terms, asked, Arc::clone(&unanswered), messages);
+        let driver = Driver::new(wire, limits, asked, Arc::clone(&unanswered), messages);
         tokio::spawn(driver);
         Self {
             requests,
@@ -75,10 +58,11 @@ impl Link {
         self.unanswered.load(Ordering::Relaxed) > UNANSWERED
     }
 
-    /// Sends the commands in one piece, and returns a reply for each.
+    /// Sends the commands in one piece, and returns a reply for each. The error `TimedOut` means
+    /// that there was none in time, any other that the connection broke.
     ///
     /// Once this was polled, the commands are sent even if it is dropped.
-    pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, Unanswered> {
+    pub(crate) async fn ask(&self, commands: Arc<Pipeline>) -> Result<Vec<Value>, io::ErrorKind> {
         self.go_on(commands, 0).await
     }
 
@@ -87,7 +71,7 @@ impl Link {
         &self,
         commands: Arc<Pipeline>,
         spent: usize,
-    ) -> Result<Vec<Value>, Unanswered> {
+    ) -> Result<Vec<Value>, io::ErrorKind> {
         let (answer, answered) = oneshot::channel();
         let bytes = command::size(&commands);
         self.unanswered.fetch_add(bytes, Ordering::Relaxed);
@@ -100,9 +84,7 @@ impl Link {
             answer: Some(answer),
         };
         let _ = self.requests.send(Request { commands, awaited });
-        answered
-            .await
-            .unwrap_or(Err(Unanswered::Broken(io::ErrorKind::NotConnected)))
+        answered.await.unwrap_or(Err(io::ErrorKind::NotConnected))
     }
 }
 

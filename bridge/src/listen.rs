@@ -4,7 +4,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,7 +72,10 @@ pub(crate) async fn serve(
                     admit(stream, place, true, &bridge, &connections);
                     continue;
                 }
-                tell_of_crowd(peer);
+                static SAID: Rarely = Rarely::new();
+                if let Some(left_out) = SAID.due() {
+                    tracing::warn!(address = %peer.ip(), left_out, "too many connections");
+                }
                 if let Some(place) = crowd.take() {
                     admit(stream, place, false, &bridge, &connections);
                 }
@@ -98,14 +100,12 @@ fn admit(
         let bridge = Arc::clone(&bridge);
         async move {
             let serve = async |request: Request<Incoming>| {
-                let _place = match is_served || !needs_place(request.uri().path()) {
+                let is_served = is_served || !needs_place(request.uri().path());
+                let place = match is_served {
                     true => None,
-                    false => match bridge.places.take_within(SOON).await {
-                        None => return bridge.turn_away(request).await,
-                        found => found,
-                    },
+                    false => bridge.places.take_within(SOON).await,
                 };
-                bridge.handle(request).await
+                bridge.handle(request, is_served || place.is_some()).await
             };
             let mut response = bridge.settings.cors.answer(request, serve).await;
             if !is_served || bridge.places.are_wanted() {
@@ -147,10 +147,8 @@ pub(crate) fn let_many_come_at_once(listener: &TcpListener) -> io::Result<()> {
 /// How many clients may be connected, so that the bridge has descriptors left.
 pub(crate) fn most_connections(asked: usize) -> Result<usize, String> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: maximum,
-        maximum,
-    };
+    let current = maximum;
+    let raised = Rlimit { current, maximum };
     // Some systems claim an unlimited number of files, but refuse it.
     let _ = setrlimit(Resource::Nofile, raised);
     let Some(files) = getrlimit(Resource::Nofile).current else {
@@ -182,25 +180,14 @@ fn tune(stream: &TcpStream) {
     }
 }
 
-fn tell_of_crowd(peer: SocketAddr) {
-    static SAID: Rarely = Rarely::new();
-    if let Some(left_out) = SAID.due() {
-        let address = peer.ip();
-        tracing::warn!(%address, left_out, "too many connections");
-    }
-}
-
 async fn not_accepted(error: &io::Error) {
     static SAID: Rarely = Rarely::new();
     if let Some(left_out) = SAID.due() {
         tracing::warn!(%error, left_out, "a connection was not accepted");
     }
     // If descriptors have run out, it would fail again at once.
-    let of_client = [
-        io::ErrorKind::ConnectionAborted,
-        io::ErrorKind::ConnectionReset,
-    ];
-    if !of_client.contains(&error.kind()) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset};
+    if !matches!(error.kind(), ConnectionAborted | ConnectionReset) {
         sleep(Duration::from_millis(50)).await;
     }
 }

@@ -40,6 +40,7 @@ mod topic;
 mod upstream;
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,17 +50,19 @@ use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Limits};
 use crate::cluster::Cluster;
 use crate::connection_limits::Places;
 use crate::cors::Cors;
 use crate::dial::Server;
-use crate::node::{Limits, Node};
-use crate::options::{Options, Target};
+use crate::node::Node;
+use crate::options::Options;
 use crate::server::{Bridge, Settings};
 use crate::spawn::PrivateRedis;
 use crate::upstream::Upstream;
@@ -83,10 +86,8 @@ fn main() -> ExitCode {
         .enable_all()
         .max_io_events_per_tick(EVENTS)
         .build();
-    match runtime
-        .map_err(Error::from)
-        .and_then(|runtime| runtime.block_on(run(options)))
-    {
+    let runtime = runtime.map_err(Error::from);
+    match runtime.and_then(|runtime| runtime.block_on(run(options))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("edgelock-bridge: {error}");
@@ -98,55 +99,44 @@ fn main() -> ExitCode {
 async fn run(options: Options) -> Result<(), Error> {
     let credentials = options.credentials()?;
     let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
-        let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "end the program that listens there, or choose another address"
-            }
-            _ => "write HOST:PORT",
+        let advice = match error.kind() == io::ErrorKind::AddrInUse {
+            true => "end the program that listens there, or choose another address",
+            false => "write HOST:PORT",
         };
         format!("cannot listen on {}: {error}; {advice}", options.listen)
     })?;
     listen::let_many_come_at_once(&listener)?;
-    let mut private = match options.target()? {
-        Target::Spawn(program) => Some(PrivateRedis::start(&program).await?),
-        Target::Url => None,
+    let mut private = match options.spawned()? {
+        Some(program) => Some(PrivateRedis::start(program).await?),
+        None => None,
     };
     let server = match &private {
         Some(redis) => Server::on_socket(redis.socket(), options.user()),
-        None => options.server()?,
-    }
-    .with_largest_reply(options.max_reply);
-    let budget = Budget::default();
+        None => Server::at(&options.redis)?,
+    };
     let limits = Limits {
         timeout: options.timeout(),
-        budget: budget.clone(),
+        max_reply: options.max_reply,
+        budget: Budget::default(),
     };
     let upstream = match options.cluster {
-        true => Upstream::Cluster(Box::new(Cluster::behind(server, limits)?)),
-        false => Upstream::One(Box::new(Node::new(server, limits))),
+        true => Upstream::Cluster(Box::new(Cluster::behind(server, limits.clone())?)),
+        false => Upstream::One(Box::new(Node::new(server, limits.clone()))),
     };
     let settings = Settings {
         cors: Cors::of(&options.allow_origin)?,
         dangerous_commands: options.dangerous_commands,
-        timeout: options.timeout(),
-        max_reply: options.max_reply,
+        limits,
     };
     let places = Places::of(listen::most_connections(options.max_connections)?);
     let (stop, stopping) = watch::channel(());
-    let bridge = Arc::new(Bridge::new(
-        credentials,
-        upstream,
-        settings,
-        budget,
-        places,
-        stopping,
-    ));
+    let bridge = Bridge::new(credentials, upstream, settings, places, stopping);
+    let bridge = Arc::new(bridge);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // What the bridge asks Redis for its own sake it asks before it has clients.
-    let _ = tokio::time::timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
-    announce(&listener, private.as_ref())?;
-    warn_if_exposed(&listener)?;
+    let _ = timeout(Duration::from_secs(1), bridge.upstream.keep_watch()).await;
+    announce(listener.local_addr()?, private.as_ref())?;
     tokio::spawn(keep_watch(Arc::clone(&bridge)));
     tokio::spawn(mind_scripts(Arc::clone(&bridge)));
     let serving = tokio::spawn(listen::serve(listener, bridge, stop.subscribe()));
@@ -160,7 +150,7 @@ async fn run(options: Options) -> Result<(), Error> {
     drop(stop);
     // The time-out bounds requests under way. A connection that never finishes its request is not
     // waited for.
-    let _ = tokio::time::timeout(options.timeout() + Duration::from_secs(1), serving).await;
+    let _ = timeout(options.timeout() + Duration::from_secs(1), serving).await;
     if let Some(redis) = private {
         redis.stop().await;
     }
@@ -171,7 +161,7 @@ async fn run(options: Options) -> Result<(), Error> {
 async fn keep_watch(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.keep_watch().await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        sleep(Duration::from_secs(1)).await;
     }
 }
 
@@ -179,7 +169,7 @@ async fn keep_watch(bridge: Arc<Bridge>) {
 async fn mind_scripts(bridge: Arc<Bridge>) {
     loop {
         bridge.upstream.end_overdue_scripts().await;
-        tokio::time::sleep(overdue::LOOK_EVERY).await;
+        sleep(overdue::LOOK_EVERY).await;
     }
 }
 
@@ -192,22 +182,15 @@ async fn ended(private: &mut Option<PrivateRedis>) -> String {
 }
 
 /// Programs read these lines, so they are an interface.
-fn announce(listener: &TcpListener, private: Option<&PrivateRedis>) -> io::Result<()> {
-    let mut lines = format!(
-        "edgelock-bridge listening on http://{}\n",
-        listener.local_addr()?
-    );
+fn announce(address: SocketAddr, private: Option<&PrivateRedis>) -> io::Result<()> {
+    let mut lines = format!("edgelock-bridge listening on http://{address}\n");
     if let Some(redis) = private {
         lines += &format!("redis unix socket {}\n", redis.socket().display());
     }
     // In one piece: a program that reads only the first line may close the pipe after it.
     let mut stdout = io::stdout().lock();
     stdout.write_all(lines.as_bytes())?;
-    stdout.flush()
-}
-
-fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
-    let address = listener.local_addr()?;
+    stdout.flush()?;
     if !address.ip().is_loopback() {
         tracing::warn!(
             %address,
@@ -219,9 +202,7 @@ fn warn_if_exposed(listener: &TcpListener) -> io::Result<()> {
 
 /// Only this program's own events. Those of its libraries may hold headers, commands or values.
 fn log_as_json(level: tracing::Level) {
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .with_writer(io::stderr);
+    let lines = fmt::layer().json().with_writer(io::stderr);
     let own = Targets::new().with_target("edgelock_bridge", level);
     tracing_subscriber::registry().with(lines).with(own).init();
 }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::StreamExt as _;
-use http_body_util::{Either, Full, StreamBody};
+use http_body_util::{Either, Full};
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -29,15 +29,14 @@ const OPEN_METRICS: HeaderValue =
 pub(crate) struct Metrics {
     /// Their reader has a credential that is good for nothing else.
     credentials: Credentials,
-    places: Arc<Places>,
+    /// Streams, and all connections.
+    counted: [Arc<Places>; 2],
     budget: Budget,
     registry: Registry,
     requests: Family<Outcome, Counter>,
-    durations: Family<Asked, Histogram>,
-    streams: Gauge,
-    connections: Gauge,
-    in_flight: Gauge,
-    redis_up: Gauge,
+    durations: Family<Route, Histogram>,
+    /// As many as `page` sets, in the same order.
+    gauges: [Gauge; 4],
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -46,19 +45,13 @@ struct Outcome {
     status: u16,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
-struct Asked {
-    route: &'static str,
-}
-
-/// A stream that is open, until it is dropped.
-struct Open(Gauge);
+type Route = [(&'static str, &'static str); 1];
 
 impl Metrics {
-    pub(crate) fn new(credentials: Credentials, places: Arc<Places>, budget: Budget) -> Self {
+    pub(crate) fn new(credentials: Credentials, counted: [Arc<Places>; 2], budget: Budget) -> Self {
         let mut metrics = Self {
             credentials,
-            places,
+            counted,
             budget,
             registry: Registry::with_prefix("edgelock_bridge"),
             requests: Family::default(),
@@ -66,10 +59,7 @@ impl Metrics {
             durations: Family::new_with_constructor(|| {
                 Histogram::new(exponential_buckets(0.0005, 2.0, 15))
             }),
-            streams: Gauge::default(),
-            connections: Gauge::default(),
-            in_flight: Gauge::default(),
-            redis_up: Gauge::default(),
+            gauges: Default::default(),
         };
         metrics.register();
         metrics
@@ -78,94 +68,53 @@ impl Metrics {
     fn register(&mut self) {
         let all = &mut self.registry;
         all.register("requests", "Requests answered", self.requests.clone());
-        all.register_with_unit(
-            "request_duration",
-            "Time from the head of a request to the head of its answer",
-            Unit::Seconds,
-            self.durations.clone(),
-        );
-        for (name, help, gauge) in [
-            ("streams", "Subscriptions that are open", &self.streams),
-            ("connections", "Connections of clients", &self.connections),
-            ("redis_up", "1 while Redis answers, else 0", &self.redis_up),
-        ] {
-            all.register(name, help, gauge.clone());
-        }
-        all.register_with_unit(
-            "in_flight",
-            "Large requests and answers that are held, as they are bounded",
-            Unit::Bytes,
-            self.in_flight.clone(),
-        );
+        let help = "Time from the head of a request to the head of its answer";
+        let durations = self.durations.clone();
+        all.register_with_unit("request_duration", help, Unit::Seconds, durations);
+        let [streams, connections, in_flight, redis_up] = self.gauges.clone();
+        all.register("streams", "Subscriptions that are open", streams);
+        all.register("connections", "Connections of clients", connections);
+        let help = "Large requests and answers that are held, as they are bounded";
+        all.register_with_unit("in_flight", help, Unit::Bytes, in_flight);
+        all.register("redis_up", "1 while Redis answers, else 0", redis_up);
     }
 
-    /// Counts an answer, and its stream for as long as it is open.
-    pub(crate) fn answered(
-        &self,
-        route: &'static str,
-        took: Duration,
-        response: Response<Body>,
-    ) -> Response<Body> {
-        let status = response.status().as_u16();
-        self.requests
-            .get_or_create(&Outcome { route, status })
-            .inc();
-        self.durations
-            .get_or_create(&Asked { route })
-            .observe(took.as_secs_f64());
-        response.map(|body| {
-            let Either::Right(events) = body else {
-                return body;
-            };
-            let open = Open::new(&self.streams);
-            let events = events.inspect(move |_| {
-                let _ = &open;
-            });
-            Either::Right(StreamBody::new(events.boxed()))
-        })
+    pub(crate) fn answered(&self, route: &'static str, status: u16, took: Duration) {
+        let outcome = Outcome { route, status };
+        self.requests.get_or_create(&outcome).inc();
+        let durations = self.durations.get_or_create(&[("route", route)]);
+        durations.observe(took.as_secs_f64());
     }
 
     /// Whether this request may read them.
-    pub(crate) fn check(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        query: &str,
-    ) -> Result<(), Failure> {
-        self.credentials.check(headers, query).map_err(|denied| {
-            let text = denied.text();
-            let text = format!("{text}; /metrics takes that of --metrics-credential, and no other");
-            Failure::new(StatusCode::UNAUTHORIZED, text)
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Failure> {
+        let query = parts.uri.query().unwrap_or_default();
+        let access = self.credentials.check(&parts.headers, query);
+        access.map_err(|denied| {
+            let text = "/metrics takes that of --metrics-credential, and no other";
+            Failure::new(StatusCode::UNAUTHORIZED, format!("{denied}; {text}"))
         })?;
-        match *method {
+        match parts.method {
             Method::GET | Method::HEAD => Ok(()),
             _ => Err(Failure::method_not_allowed()),
         }
     }
 
     pub(crate) fn page(&self, is_redis_up: bool) -> Response<Body> {
-        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.connections.set(gauge(self.places.in_use()));
-        self.in_flight.set(gauge(self.budget.in_use()));
-        self.redis_up.set(is_redis_up.into());
+        let [streams, connections] = self.counted.each_ref().map(|places| places.in_use());
+        let counts = [
+            streams,
+            connections,
+            self.budget.in_use(),
+            is_redis_up.into(),
+        ];
+        for (gauge, count) in self.gauges.iter().zip(counts) {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
         let mut page = String::new();
         encode(&mut page, &self.registry).expect("a string takes all that is written to it");
         let mut response = Response::new(Either::Left(Full::new(Bytes::from(page))));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, OPEN_METRICS);
+        (response.headers_mut()).insert(header::CONTENT_TYPE, OPEN_METRICS);
         response
-    }
-}
-
-impl Open {
-    fn new(streams: &Gauge) -> Self {
-        streams.inc();
-        Self(streams.clone())
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.dec();
     }
 }

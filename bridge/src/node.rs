@@ -19,20 +19,23 @@ mod rights;
 mod turns;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
+use std::{fmt, io};
 
+use parking_lot::{Mutex, RwLock};
 use redis::{Pipeline, Value};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::turns::{Turn, Turns};
-use crate::budget::Budget;
+use crate::budget::Limits;
 use crate::bulk::Bulk;
+use crate::command;
 use crate::dial::{NoConnection, Server};
 use crate::hub::{Hub, Listener, NotListening};
-use crate::link::{self, Link, Unanswered};
+use crate::link::{self, Link};
 use crate::no_reply::NoReply;
 use crate::overdue::Overdue;
 use crate::rarely::Rarely;
@@ -61,21 +64,6 @@ const SLOW: Duration = Duration::from_millis(100);
 /// If an answer takes this much longer than Redis is away, the request's scripts run apart until
 /// they show that they are quick. Scripts of other requests may have been the cause.
 const DOUBTFUL: Duration = Duration::from_millis(250);
-
-/// Whether a request's scripts must show how long they take.
-#[derive(Clone, Copy)]
-enum Scripts {
-    AreTimed,
-    AreNot,
-}
-
-#[derive(Clone)]
-pub(crate) struct Limits {
-    /// How long to wait for an answer.
-    pub(crate) timeout: Duration,
-    /// Shared by messages and all requests and answers.
-    pub(crate) budget: Budget,
-}
 
 pub(crate) struct Node {
     server: Server,
@@ -146,7 +134,7 @@ impl Node {
         self.turns.count_other();
         let (connections, _turn) = match self.bulk.expects(commands) {
             true => {
-                let turn = self.within_time(&self.large_turns, NoReply::NoTurn).await?;
+                let turn = self.within_time(&self.large_turns).await?;
                 (&self.large, Some(turn))
             }
             false => (&self.commands, None),
@@ -157,16 +145,14 @@ impl Node {
             self.dial()
         };
         let shared = connections.get(opened).await?;
-        let answered = self
-            .ask(&shared.value, commands, load, Scripts::AreNot)
-            .await;
+        let answered = self.ask(&shared, commands, load, false).await;
         match &answered {
             Ok(replies) => self.bulk.answered(commands, replies),
             Err(lost) if !lost.was_sent() => {}
             Err(_) => {
                 self.classifier.doubt(&load.scripts);
                 if connections.forget(&shared) {
-                    self.spares().clear();
+                    self.spares.lock().clear();
                 }
             }
         }
@@ -177,9 +163,7 @@ impl Node {
     async fn apart(&self, commands: &Arc<Pipeline>, load: Load) -> Result<Vec<Value>, NoReply> {
         let _turn = self.turn(&load).await?;
         let apart = self.scripts.get(|| self.dial()).await?;
-        let replies = self
-            .ask(&apart.value, commands, &load, Scripts::AreTimed)
-            .await;
+        let replies = self.ask(&apart, commands, &load, true).await;
         if replies.as_ref().is_err_and(|lost| lost.was_sent()) {
             self.scripts.forget(&apart);
         }
@@ -188,30 +172,30 @@ impl Node {
 
     pub(crate) async fn listen(&self, topic: Topic) -> Result<Listener, NotListening> {
         let opening = || async {
-            let opening = self.server.messages(self.limits.timeout);
-            let (link, messages) = self.within_dial(opening).await?;
-            let largest = self.server.largest_reply();
-            Ok(Hub::on(link, messages, self.limits.budget.clone(), largest))
+            let (messages, heard) = mpsc::unbounded_channel();
+            let link = self.opened(Some(messages)).await?;
+            Ok(Hub::on(link, heard, self.limits.clone()))
         };
         let hub = self.messages.get(opening).await?;
-        let listening = hub.value.listen(topic).await;
+        let listening = hub.listen(topic).await;
         match &listening {
             Err(NotListening::NoReply(_)) => drop(self.messages.forget(&hub)),
             Err(NotListening::Refused(refused)) if refused.code() == "NOAUTH" => {
-                return Err(self.unreachable(&NoConnection::NoPassword).into());
+                return Err(self.unreachable(NoConnection::said(refused)).into());
             }
             _ => {}
         }
         listening
     }
 
-    /// Sends piece by piece, for as long as a request may take. `load` is that of the request.
+    /// Sends piece by piece, for as long as a request may take. `load` is that of the request, and
+    /// `are_timed` says whether its scripts must show how long they take.
     async fn ask(
         &self,
         connection: &Link,
         commands: &Arc<Pipeline>,
         load: &Load,
-        scripts: Scripts,
+        are_timed: bool,
     ) -> Result<Vec<Value>, NoReply> {
         let mut sent = Instant::now();
         let ends = sent + self.limits.timeout;
@@ -220,9 +204,9 @@ impl Node {
         while replies.len() < commands.len() {
             let piece = piece(commands, replies.len(), size);
             let under_way = (!load.scripts.is_empty()).then(|| self.overdue.under_way());
-            let timed = match scripts {
-                Scripts::AreTimed => Arc::new(script_classifier::timed(&piece)),
-                Scripts::AreNot => Arc::clone(&piece),
+            let timed = match are_timed {
+                true => Arc::new(script_classifier::timed(&piece)),
+                false => Arc::clone(&piece),
             };
             let asked = send(connection, &timed, spent);
             let answered = match replies.is_empty() {
@@ -248,9 +232,9 @@ impl Node {
             if commands.len() > piece.len() {
                 spent = spent.saturating_add(link::cost(&answered));
             }
-            replies.extend(match scripts {
-                Scripts::AreTimed => self.classifier.judge(&piece, answered, &mut not_judged),
-                Scripts::AreNot => answered,
+            replies.extend(match are_timed {
+                true => self.classifier.judge(&piece, answered, &mut not_judged),
+                false => answered,
             });
         }
         Ok(replies)
@@ -267,14 +251,10 @@ impl Node {
         self.turns.take(load.was_quick, self.limits.timeout).await
     }
 
-    async fn within_time<'a>(
-        &self,
-        places: &'a Semaphore,
-        otherwise: NoReply,
-    ) -> Result<SemaphorePermit<'a>, NoReply> {
+    async fn within_time<'a>(&self, places: &'a Semaphore) -> Result<SemaphorePermit<'a>, NoReply> {
         match timeout(self.limits.timeout, places.acquire()).await {
             Ok(Ok(place)) => Ok(place),
-            _ => Err(otherwise),
+            _ => Err(NoReply::NoTurn),
         }
     }
 }
@@ -284,11 +264,7 @@ fn piece(commands: &Arc<Pipeline>, from: usize, size: usize) -> Arc<Pipeline> {
     if from == 0 && commands.len() <= size {
         return Arc::clone(commands);
     }
-    let mut piece = Pipeline::new();
-    for command in commands.cmd_iter().skip(from).take(size) {
-        piece.add_command(command.clone());
-    }
-    Arc::new(piece)
+    command::of(commands.cmd_iter().skip(from).take(size))
 }
 
 /// In one piece.
@@ -304,13 +280,13 @@ async fn send(
     answered.map_err(|error| {
         tell_of_no_answer(&error);
         match error {
-            Unanswered::Late => NoReply::Late,
-            Unanswered::Broken(_) => NoReply::Broken,
+            io::ErrorKind::TimedOut => NoReply::Late,
+            _ => NoReply::Broken,
         }
     })
 }
 
-fn tell_of_no_answer(reason: &dyn std::fmt::Display) {
+fn tell_of_no_answer(reason: &dyn fmt::Display) {
     static SAID: Rarely = Rarely::new();
     if let Some(left_out) = SAID.due() {
         tracing::warn!(%reason, left_out, "no answer from redis");

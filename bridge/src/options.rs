@@ -1,13 +1,12 @@
 //! The bridge's options, from flags and the environment.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Parser;
 use clap::builder::{BoolishValueParser, RangedU64ValueParser};
 
 use crate::auth::Given;
-use crate::dial::Server;
 use crate::spawn;
 
 // No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
@@ -33,7 +32,7 @@ pub(crate) struct Options {
         hide_env_values = true
     )]
     #[arg(default_value = "redis://127.0.0.1:6379")]
-    redis: String,
+    pub(crate) redis: String,
 
     /// `--redis` is a node of a Redis Cluster; the bridge finds the other nodes by it
     #[arg(long, value_name = "YES", env = "EDGELOCK_BRIDGE_CLUSTER")]
@@ -48,22 +47,14 @@ pub(crate) struct Options {
     credential: Option<String>,
 
     /// Credential for commands that only read
-    #[arg(
-        long,
-        value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL"
-    )]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL")]
+    #[arg(value_name = "SECRET", hide_env_values = true)]
     read_only_credential: Option<String>,
 
     /// Credential for GET /metrics, which Prometheus reads, and for nothing else. There are no
     /// metrics without it
-    #[arg(
-        long,
-        value_name = "SECRET",
-        env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL"
-    )]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL")]
+    #[arg(value_name = "SECRET", hide_env_values = true)]
     metrics_credential: Option<String>,
 
     /// Also serves commands that throw away others' data (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT
@@ -97,12 +88,8 @@ pub(crate) struct Options {
     timeout: u64,
 
     /// Least severe log line to write: error, warn, info, debug (one line per request)
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        env = "EDGELOCK_BRIDGE_LOG",
-        default_value = "info"
-    )]
+    #[arg(long, value_name = "LEVEL", env = "EDGELOCK_BRIDGE_LOG")]
+    #[arg(default_value = "info")]
     pub(crate) log: tracing::Level,
 }
 
@@ -112,46 +99,36 @@ fn up_to(most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=most)
 }
 
-pub(crate) enum Target {
-    /// By this program.
-    Spawn(PathBuf),
-    Url,
-}
-
 impl Options {
     pub(crate) fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout)
     }
 
-    pub(crate) fn target(&self) -> Result<Target, &'static str> {
+    /// The program of a private Redis, if there is to be one.
+    pub(crate) fn spawned(&self) -> Result<Option<&Path>, &'static str> {
         let program = match self.redis.split_once(':') {
             Some(("spawn", program)) => program,
             None if self.redis == "spawn" => "redis-server",
-            _ => return Ok(Target::Url),
+            _ => return Ok(None),
         };
         match self.cluster {
             true => Err("--cluster makes no sense with --redis spawn"),
-            false => Ok(Target::Spawn(program.into())),
+            false => Ok(Some(Path::new(program))),
         }
     }
 
     pub(crate) fn credentials(&self) -> Result<Given, String> {
-        Given::of([
-            ("--credential", self.credential.as_deref()),
-            (
-                "--read-only-credential",
-                self.read_only_credential.as_deref(),
-            ),
-            ("--metrics-credential", self.metrics_credential.as_deref()),
-        ])
+        let read_only = &self.read_only_credential;
+        let options = [
+            ("--credential", &self.credential),
+            ("--read-only-credential", read_only),
+            ("--metrics-credential", &self.metrics_credential),
+        ];
+        Given::of(options.map(|(option, secret)| (option, secret.as_deref())))
     }
 
     /// The user of the private Redis: that for locks, unless options need more than it may do.
     pub(crate) fn user(&self) -> Option<(&'static str, &'static str)> {
         (!self.dangerous_commands).then_some(spawn::USER)
-    }
-
-    pub(crate) fn server(&self) -> Result<Server, String> {
-        Server::at(&self.redis)
     }
 }

@@ -1,13 +1,15 @@
 //! Ends scripts that keep Redis busy for too long.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redis::{Pipeline, Value};
 use tokio::time::Instant;
 
-use crate::link::Unanswered;
+use crate::command;
 use crate::no_reply::NoReply;
 use crate::server_error;
 
@@ -29,9 +31,7 @@ const SILENT: Duration = Duration::from_secs(2);
 /// that is under way for so long itself, as a large one may be, could still be taken for the script
 /// that runs.
 #[derive(Default)]
-pub(crate) struct Overdue {
-    state: Mutex<State>,
-}
+pub(crate) struct Overdue(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -57,7 +57,7 @@ pub(crate) struct UnderWay<'a> {
 impl Overdue {
     /// Call this right before they are sent.
     pub(crate) fn under_way(&self) -> UnderWay<'_> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number);
@@ -70,8 +70,8 @@ impl Overdue {
 
     /// The command that ends the script, if `answer`, to a `PING`, says once more that a script
     /// keeps Redis busy, and the script is ours.
-    pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Pipeline> {
-        let mut state = self.state();
+    pub(crate) fn to_be_ended(&self, answer: &Value) -> Option<Arc<Pipeline>> {
+        let mut state = self.0.lock();
         let busy = match answer {
             Value::ServerError(refused) if refused.code() == "BUSY" => server_error::raw(refused),
             _ => {
@@ -90,16 +90,14 @@ impl Overdue {
             true => "FUNCTION",
             false => "SCRIPT",
         };
-        let mut kill = Pipeline::new();
-        kill.cmd(kind).arg("KILL");
-        Some(kill)
+        Some(command::one(&[kind, "KILL"]))
     }
 
     /// Redis' reply to that, for the log.
-    pub(crate) fn told(&self, said: Result<&[Value], &Unanswered>) {
+    pub(crate) fn told(&self, said: Result<&[Value], &io::ErrorKind>) {
         match said {
             Ok([Value::Okay]) => {
-                let mut state = self.state();
+                let mut state = self.0.lock();
                 state.late_at = None;
                 state.is_well();
                 drop(state);
@@ -107,7 +105,7 @@ impl Overdue {
             }
             Ok([Value::ServerError(refused)])
                 if refused.code() != "NOTBUSY"
-                    && !std::mem::replace(&mut self.state().is_told, true) =>
+                    && !std::mem::replace(&mut self.0.lock().is_told, true) =>
             {
                 tracing::error!(
                     reason = server_error::raw(refused),
@@ -116,10 +114,6 @@ impl Overdue {
             }
             _ => {}
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,16 +127,14 @@ impl State {
 
 impl UnderWay<'_> {
     pub(crate) fn ended(mut self, answered: &Result<Vec<Value>, NoReply>) {
-        self.is_answered = answered
-            .as_ref()
-            .map_or_else(|lost| !lost.was_sent(), |_| true);
+        self.is_answered = !answered.as_ref().is_err_and(|lost| lost.was_sent());
     }
 }
 
 impl Drop for UnderWay<'_> {
     /// Without an answer in time, or while the client waited, the script may still run.
     fn drop(&mut self) {
-        let mut state = self.overdue.state();
+        let mut state = self.overdue.0.lock();
         state.under_way.remove(&self.number);
         if !self.is_answered {
             state.late_at = Some(Instant::now());

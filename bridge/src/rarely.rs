@@ -1,7 +1,8 @@
 //! Limits log lines that an attack would write by the thousand.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -23,7 +24,7 @@ impl Rarely {
 
     /// How many lines were left out since the last one, if a line is due.
     pub(crate) fn due(&self) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         if state.last.is_some_and(|last| last.elapsed() < EVERY) {
             state.left_out += 1;
             return None;

@@ -3,7 +3,7 @@
 use redis::cluster_routing::Slot;
 use redis::{RedisError, ServerErrorKind, Value, parse_redis_value};
 
-use crate::slot_map::NodeAddr;
+use crate::dial::NodeAddr;
 
 /// What happened to a command.
 pub(crate) enum Redirect {

@@ -28,7 +28,7 @@ pub(crate) fn check(command: &Command<'_>, timeout: Duration) -> Result<(), Stri
         b"ASKING" | b"READONLY" | b"READWRITE" => STATE,
         b"MOVE" => LEAVES,
         b"COPY" if command.args_from(3).any(|word| as_compared(word) == b"DB") => LEAVES,
-        b"CLIENT" if !harmless_client(command) => STATE,
+        b"CLIENT" if !HARMLESS.contains(&command.word(1).as_slice()) => STATE,
         b"SCRIPT" if command.word(1) == b"DEBUG" => STATE,
         b"MONITOR" | b"SYNC" | b"PSYNC" | b"REPLCONF" => STATE,
         b"ACL" | b"BGREWRITEAOF" | b"BGSAVE" | b"CLUSTER" | b"CONFIG" | b"DEBUG" | b"FAILOVER"
@@ -87,6 +87,11 @@ pub(crate) fn runs_script(name: &[u8]) -> bool {
     )
 }
 
+/// As Redis puts it.
+pub(crate) fn no_permission(name: &str) -> String {
+    format!("NOPERM this user has no permissions to run the '{name}' command or its subcommand")
+}
+
 fn refusal(name: &[u8], reason: &str) -> String {
     let name = String::from_utf8_lossy(name);
     format!("ERR '{name}' is not served here: {reason}")
@@ -102,10 +107,8 @@ const CLOSES: &str = "Redis takes it for HTTP, and closes the connection, which 
 const ALL_NODES: &str = "it is about all nodes of the cluster";
 const ITS_WRITE: &str = "in front of a cluster it must follow the write in one /pipeline";
 
-fn harmless_client(command: &Command<'_>) -> bool {
-    let harmless: [&[u8]; 5] = [b"", b"ID", b"INFO", b"GETNAME", b"SETINFO"];
-    harmless.contains(&command.word(1).as_slice())
-}
+/// What may stand behind `CLIENT`.
+const HARMLESS: [&[u8]; 5] = [b"", b"ID", b"INFO", b"GETNAME", b"SETINFO"];
 
 /// Reads options as Redis does: in any order up to `STREAMS`. The word behind some of them is a
 /// name or a number, whatever it looks like.
@@ -130,11 +133,8 @@ fn blocks(command: &Command<'_>) -> bool {
 /// would never get it.
 fn bounded(command: &Command<'_>, index: usize, timeout: Duration) -> Result<(), String> {
     let longest = timeout * 9 / 10;
-    let given = command
-        .arg(index)
-        .and_then(|ms| str::from_utf8(ms).ok())
-        .and_then(|ms| ms.parse::<u128>().ok());
-    match given {
+    let given = command.arg(index).and_then(|ms| str::from_utf8(ms).ok());
+    match given.and_then(|ms| ms.parse::<u128>().ok()) {
         Some(ms) if ms == 0 || ms > longest.as_millis() => Err(format!(
             "ERR a wait for replicas must last from 1 to {} milliseconds here, nine tenths of --timeout",
             longest.as_millis()

@@ -25,43 +25,27 @@ impl Encoding {
     /// error.
     pub(crate) fn asked_by(headers: &HeaderMap) -> Result<Self, Failure> {
         let is = |name, value: &[u8]| {
-            headers
-                .get(name)
-                .map(|given: &HeaderValue| given.as_bytes().eq_ignore_ascii_case(value))
+            let given = headers.get(name).map(HeaderValue::as_bytes);
+            given.map(|given| given.eq_ignore_ascii_case(value))
         };
         if is("upstash-response-format", b"json") == Some(false) {
-            return Err(Failure::bad_request(
-                "ERR Upstash-Response-Format: only json is served",
-            ));
+            let text = "ERR Upstash-Response-Format: only json is served";
+            return Err(Failure::bad_request(text));
         }
-        Ok(if is("upstash-encoding", b"base64") == Some(true) {
-            Self::Base64
-        } else {
-            Self::Text
+        Ok(match is("upstash-encoding", b"base64") {
+            Some(true) => Self::Base64,
+            _ => Self::Text,
         })
     }
 }
 
 /// The JSON of an answer, up to a bound. Escapes make up to six bytes of one.
 pub(crate) struct Json {
-    bytes: Vec<u8>,
-    largest: usize,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) largest: usize,
 }
 
 impl Json {
-    pub(crate) const fn up_to(largest: usize) -> Self {
-        let bytes = Vec::new();
-        Self { bytes, largest }
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    pub(crate) fn push(&mut self, byte: u8) {
-        self.bytes.push(byte);
-    }
-
     /// `{"result":…}` or `{"error":…}`. Returns whether it was small enough for that.
     ///
     /// `OK` alone is not encoded in either encoding, as at Upstash. Within an array it is encoded:
@@ -83,7 +67,7 @@ impl Json {
     /// For texts of the bridge, which are short.
     pub(crate) fn error(&mut self, text: &str) {
         self.bytes.extend_from_slice(b"{\"error\":");
-        string(&mut self.bytes, text);
+        serde_json::to_writer(&mut self.bytes, text).expect("a vector takes every byte");
         self.bytes.push(b'}');
     }
 
@@ -144,8 +128,4 @@ impl io::Write for Json {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect("a vector takes every byte");
 }

@@ -4,15 +4,12 @@
 mod fuzz;
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::fmt;
-use std::marker::PhantomData;
 
 use http_body_util::BodyExt as _;
 use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
 use percent_encoding::percent_decode_str;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::Failure;
@@ -29,8 +26,6 @@ const ARGUMENTS: usize = 128 * 1024;
 /// How many copies of a body exist until Redis has it: as it arrived, as commands, and as it is
 /// sent.
 const COPIES: usize = 4;
-
-const TOO_MANY: &str = "ERR too many commands, or arguments, in one request";
 
 /// The whole body, with its `share` of what the bridge holds.
 pub(crate) async fn body(
@@ -80,19 +75,16 @@ pub(crate) async fn drain(mut body: Incoming) {
 
 /// `["SET","key","value"]`
 pub(crate) fn command(body: &[u8]) -> Result<Command<'_>, Failure> {
-    let left = Cell::new(ARGUMENTS);
-    let elements = parse(body, at_most(&left), ": a command and its arguments")?;
+    let elements: Vec<_> = parse(body, ": a command and its arguments")?;
     one(&elements)
 }
 
 /// `[["SET","key","value"],["GET","key"]]`, at most `most` of them.
 pub(crate) fn commands(body: &[u8], most: usize) -> Result<Vec<Command<'_>>, Failure> {
-    let (commands, arguments) = (Cell::new(most), Cell::new(ARGUMENTS));
-    let lists = AtMost {
-        left: &commands,
-        element: at_most(&arguments),
-    };
-    let lists = parse(body, lists, " of arrays: one for each command")?;
+    let lists: Vec<Vec<_>> = parse(body, " of arrays: one for each command")?;
+    if lists.len() > most {
+        return Err(too_many());
+    }
     lists.iter().map(|elements| one(elements)).collect()
 }
 
@@ -139,67 +131,40 @@ pub(crate) fn empty_command() -> Failure {
     Failure::bad_request("ERR empty command")
 }
 
-/// A list of up to so many elements, each read by `element`.
-#[derive(Clone, Copy)]
-struct AtMost<'l, S> {
-    left: &'l Cell<usize>,
-    element: S,
+fn too_many() -> Failure {
+    let text = "ERR too many commands, or arguments, in one request";
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
 }
 
-const fn at_most<'a>(left: &Cell<usize>) -> AtMost<'_, PhantomData<&'a RawValue>> {
-    AtMost {
-        left,
-        element: PhantomData,
+fn parse<'a, T: Deserialize<'a>>(body: &'a [u8], what: &str) -> Result<T, Failure> {
+    if elements(body) > ARGUMENTS {
+        return Err(too_many());
     }
+    let wrong = |_| Failure::bad_request(format!("ERR the body must be a JSON array{what}"));
+    serde_json::from_slice(body).map_err(wrong)
 }
 
-fn parse<'a, S: DeserializeSeed<'a>>(
-    body: &'a [u8],
-    seed: S,
-    what: &str,
-) -> Result<S::Value, Failure> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let parsed = seed.deserialize(&mut json);
-    let parsed = parsed.and_then(|parsed| json.end().map(|()| parsed));
-    parsed.map_err(|error| match error.to_string().starts_with(TOO_MANY) {
-        true => Failure::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_MANY),
-        false => Failure::bad_request(format!("ERR the body must be a JSON array{what}")),
-    })
-}
-
-impl<'a, S: DeserializeSeed<'a> + Copy> DeserializeSeed<'a> for AtMost<'_, S> {
-    type Value = Vec<S::Value>;
-
-    fn deserialize<D: Deserializer<'a>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_seq(self)
+/// How many elements the lists of a body have together, if it is long enough for too many: each has
+/// two bytes at least. A list of elements takes several times as much memory as its text.
+fn elements(body: &[u8]) -> usize {
+    if body.len() <= 2 * ARGUMENTS {
+        return 0;
     }
-}
-
-impl<'a, S: DeserializeSeed<'a> + Copy> Visitor<'a> for AtMost<'_, S> {
-    type Value = Vec<S::Value>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element_seed(self.element)? {
-            let left = self.left.get().checked_sub(1);
-            self.left
-                .set(left.ok_or_else(|| A::Error::custom(TOO_MANY))?);
-            elements.push(element);
+    let (mut bytes, mut is_in_text, mut elements) = (body.iter(), false, 1);
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => is_in_text = !is_in_text,
+            b'\\' => drop(bytes.next()),
+            b',' if !is_in_text => elements += 1,
+            _ => {}
         }
-        Ok(elements)
     }
+    elements
 }
 
 fn one<'a>(elements: &[&'a RawValue]) -> Result<Command<'a>, Failure> {
-    let parts = elements
-        .iter()
-        .map(|element| argument(element.get()))
-        .collect::<Result<_, _>>()?;
-    Command::new(parts).ok_or_else(empty_command)
+    let parts = elements.iter().map(|element| argument(element.get()));
+    Command::new(parts.collect::<Result<_, _>>()?).ok_or_else(empty_command)
 }
 
 /// Strings by value. Numbers and booleans as they are written, so that no digit is lost.

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use sha1::{Digest as _, Sha1};
 
 use crate::command::Command;
@@ -37,10 +37,8 @@ impl Scripts {
             _ => return None,
         };
         command.args_mut(shas).for_each(|sha| self.translate(sha));
-        let original = command
-            .args_mut(texts)
-            .next()
-            .and_then(|text| self.strip(text));
+        let text = command.args_mut(texts).next();
+        let original = text.and_then(|text| self.strip(text));
         original.filter(|_| command.name() == b"SCRIPT")
     }
 
@@ -48,7 +46,7 @@ impl Scripts {
     fn strip(&self, script: &mut Cow<'_, [u8]>) -> Option<String> {
         let stripped = without_flag(script)?;
         let original = sha1(script);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if known.len() >= REMEMBERED {
             known.clear();
         }
@@ -58,7 +56,7 @@ impl Scripts {
     }
 
     fn translate(&self, sha: &mut Cow<'_, [u8]>) {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         if known.is_empty() {
             return;
         }
@@ -73,10 +71,8 @@ impl Scripts {
 /// numbers in error messages stay right, and Redis 6, which knows no such line, runs the script
 /// too.
 fn without_flag(script: &[u8]) -> Option<Vec<u8>> {
-    let end = script
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .unwrap_or(script.len());
+    let end = script.iter().position(|byte| *byte == b'\n');
+    let end = end.unwrap_or(script.len());
     let mut words = str::from_utf8(&script[..end])
         .ok()?
         .split_ascii_whitespace();
@@ -86,19 +82,15 @@ fn without_flag(script: &[u8]) -> Option<Vec<u8>> {
     let mut found = false;
     let mut line = String::new();
     for word in words {
-        let kept = match word.strip_prefix("flags=") {
-            Some(flags) => {
-                let others: Vec<_> = flags.split(',').filter(|flag| *flag != FLAG).collect();
-                found |= others.len() < flags.split(',').count();
-                if others.is_empty() {
-                    continue;
-                } else {
-                    format!(" flags={}", others.join(","))
-                }
-            }
-            None => format!(" {word}"),
+        let Some(flags) = word.strip_prefix("flags=") else {
+            line += &format!(" {word}");
+            continue;
         };
-        line.push_str(&kept);
+        let others: Vec<_> = flags.split(',').filter(|flag| *flag != FLAG).collect();
+        found |= others.len() < flags.split(',').count();
+        if !others.is_empty() {
+            line += &format!(" flags={}", others.join(","));
+        }
     }
     if !line.is_empty() {
         line.insert_str(0, "#!lua");

@@ -7,9 +7,9 @@
 mod timed;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use redis::{Cmd, Pipeline, Value};
 use tokio::time::Instant;
 
@@ -64,30 +64,24 @@ pub(crate) struct Load {
 impl ScriptClassifier {
     pub(crate) fn load(&self, commands: &Pipeline) -> Load {
         let mut load = Load {
-            scripts: Vec::new(),
             is_quick: true,
             was_quick: true,
-            waits: false,
+            ..Load::default()
         };
         for command in commands.cmd_iter() {
             // Most commands are neither, and this runs for each.
             let initial = word(command, 0).and_then(|name| name.first());
             match initial.map(u8::to_ascii_uppercase) {
                 Some(b'E' | b'F') => load.scripts.extend(script(command)),
-                Some(b'W') if refuse::waits_for_replicas(&name(command)) => {
-                    load.waits = true;
-                }
+                Some(b'W') => load.waits |= refuse::waits_for_replicas(&name(command)),
                 _ => {}
             }
         }
         if !load.scripts.is_empty() {
-            let mut quick = self.quick();
+            let mut quick = self.quick.lock();
             load.is_quick = load.scripts.iter().all(|script| quick.knows(script));
-            load.was_quick = load.is_quick
-                || load
-                    .scripts
-                    .iter()
-                    .all(|script| quick.scripts.contains_key(script));
+            let was_quick = |script| quick.scripts.contains_key(script);
+            load.was_quick = load.is_quick || load.scripts.iter().all(was_quick);
         }
         load
     }
@@ -109,7 +103,7 @@ impl ScriptClassifier {
     /// Each script ran for as long as `lasted` says. One that was refused did not run, and does not
     /// count as quick.
     fn ran<'s>(&self, scripts: impl IntoIterator<Item = &'s Script>, lasted: &[Option<Duration>]) {
-        let mut quick = self.quick();
+        let mut quick = self.quick.lock();
         let (fast, slow): (Vec<_>, Vec<_>) = (lasted.iter().zip(scripts))
             .filter_map(|(lasted, script)| Some((script, (*lasted)?)))
             .partition(|(_, lasted)| *lasted <= QUICK);
@@ -121,16 +115,12 @@ impl ScriptClassifier {
 
     /// One of them may be why others waited. Each must show again that it is quick.
     pub(crate) fn doubt(&self, scripts: &[Script]) {
-        let mut quick = self.quick();
+        let mut quick = self.quick.lock();
         for script in scripts {
             if let Some(known) = quick.scripts.get_mut(script) {
                 known.is_doubted = true;
             }
         }
-    }
-
-    fn quick(&self) -> MutexGuard<'_, Quick> {
-        self.quick.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,11 +142,13 @@ impl Quick {
         }
         if self.scripts.len() < REMEMBERED || self.scripts.contains_key(script) {
             let is_doubted = false;
-            let known = Known {
-                used_at,
-                is_doubted,
-            };
-            self.scripts.insert(script.clone(), known);
+            (self.scripts).insert(
+                script.clone(),
+                Known {
+                    used_at,
+                    is_doubted,
+                },
+            );
         }
     }
 }
@@ -193,8 +185,8 @@ mod tests {
                 let other = script(round * 3 * REMEMBERED + number);
                 classifier.ran(&[other], &[Some(QUICK)]);
             }
-            assert!(classifier.quick().knows(&ours), "{round}");
-            assert!(classifier.quick().scripts.len() <= REMEMBERED);
+            assert!(classifier.quick.lock().knows(&ours), "{round}");
+            assert!(classifier.quick.lock().scripts.len() <= REMEMBERED);
             advance(KEPT).await;
         }
     }
@@ -204,12 +196,13 @@ mod tests {
         let classifier = ScriptClassifier::default();
         let both = [script(0), script(1)];
         classifier.ran(&both, &[Some(QUICK), Some(2 * QUICK)]);
-        assert!(classifier.quick().knows(&both[0]) && !classifier.quick().knows(&both[1]));
+        let knows = |script| classifier.quick.lock().knows(script);
+        assert!(knows(&both[0]) && !knows(&both[1]));
         // One slow run counts, whatever came after it.
         let twice = [script(0), script(0)];
         classifier.ran(&twice, &[Some(2 * QUICK), Some(QUICK)]);
-        assert!(!classifier.quick().knows(&both[0]));
+        assert!(!knows(&both[0]));
         classifier.ran(&twice, &[None, None]);
-        assert!(!classifier.quick().knows(&both[0]));
+        assert!(!knows(&both[0]));
     }
 }

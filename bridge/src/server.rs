@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::answer::{Body, Failure, PUSH, SYNC_TOKEN, json};
 use crate::auth::{Access, Credentials, Given};
-use crate::budget::{Budget, Full};
+use crate::budget::{Full, Limits};
 use crate::connection_limits::Places;
 use crate::cors::Cors;
 use crate::metrics::Metrics;
@@ -34,7 +34,6 @@ pub(crate) struct Bridge {
     pub(crate) streams: Arc<Places>,
     /// The other end is dropped when the bridge stops.
     pub(crate) stopping: watch::Receiver<()>,
-    budget: Budget,
     credentials: Credentials,
     /// If somebody may read them.
     metrics: Option<Metrics>,
@@ -48,10 +47,7 @@ pub(crate) struct Settings {
     pub(crate) cors: Cors,
     /// Whether commands are served that throw away others' data.
     pub(crate) dangerous_commands: bool,
-    /// Bounds the wait for a body, for Redis and for replicas.
-    pub(crate) timeout: Duration,
-    /// In bytes, as Redis sends it, and as JSON.
-    pub(crate) max_reply: usize,
+    pub(crate) limits: Limits,
 }
 
 /// Commands of a pipeline, at most.
@@ -69,34 +65,43 @@ impl Bridge {
         given: Given,
         upstream: Upstream,
         settings: Settings,
-        budget: Budget,
         places: Arc<Places>,
         stopping: watch::Receiver<()>,
     ) -> Self {
-        let metrics =
-            (given.metrics).map(|reader| Metrics::new(reader, Arc::clone(&places), budget.clone()));
+        let streams = places.for_streams();
+        let of_metrics = |reader| {
+            let counted = [&streams, &places].map(Arc::clone);
+            Metrics::new(reader, counted, settings.limits.budget.clone())
+        };
         let started = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         Self {
             upstream,
             scripts: Scripts::default(),
+            metrics: given.metrics.map(of_metrics),
             settings,
-            streams: places.for_streams(),
+            streams,
             places,
             stopping,
-            budget,
             credentials: given.clients,
-            metrics,
             sync_token: AtomicU64::new(started.as_nanos() as u64),
         }
     }
 
-    pub(crate) async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = self.clock();
+    /// `has_place` is false for a request whose connection is beyond the bound, and found none.
+    pub(crate) async fn handle(
+        &self,
+        request: Request<Incoming>,
+        has_place: bool,
+    ) -> Response<Body> {
+        // If anybody asks how long it took.
+        let is_timed = self.metrics.is_some() || tracing::enabled!(tracing::Level::DEBUG);
+        let started = is_timed.then(Instant::now);
         let (parts, body) = request.into_parts();
-        let mut response = self
-            .answer(&parts, body)
-            .await
-            .unwrap_or_else(Failure::into_response);
+        let answered = match has_place {
+            true => self.answer(&parts, body).await,
+            false => Err(self.turn_away(body).await),
+        };
+        let mut response = answered.unwrap_or_else(Failure::into_response);
         let status = response.status();
         let headers = response.headers_mut();
         let token = self.sync_token.fetch_add(1, Ordering::Relaxed);
@@ -107,46 +112,25 @@ impl Bridge {
             let allowed = HeaderValue::from_static(allowed(parts.uri.path()));
             headers.insert(header::ALLOW, allowed);
         }
-        self.note(&parts, started, response)
+        if let Some(started) = started {
+            self.note(&parts, status, started.elapsed());
+        }
+        response
     }
 
-    /// When a request came, if anybody asks how long it took.
-    fn clock(&self) -> Option<Instant> {
-        (self.metrics.is_some() || tracing::enabled!(tracing::Level::DEBUG)).then(Instant::now)
-    }
-
-    /// Notes the answer in the log and in the metrics.
-    fn note(
-        &self,
-        parts: &Parts,
-        started: Option<Instant>,
-        response: Response<Body>,
-    ) -> Response<Body> {
-        let Some(took) = started.map(|started| started.elapsed()) else {
-            return response;
-        };
-        let route = route(parts.uri.path());
-        tracing::debug!(
-            method = %parts.method,
-            route,
-            status = response.status().as_u16(),
-            micros = took.as_micros() as u64,
-            "request"
-        );
-        match &self.metrics {
-            Some(metrics) => metrics.answered(route, took, response),
-            None => response,
+    /// Notes an answer in the log and in the metrics.
+    fn note(&self, parts: &Parts, status: StatusCode, took: Duration) {
+        let (route, status) = (route(parts.uri.path()), status.as_u16());
+        let micros = took.as_micros() as u64;
+        tracing::debug!(method = %parts.method, route, status, micros, "request");
+        if let Some(metrics) = &self.metrics {
+            metrics.answered(route, status, took);
         }
     }
 
-    /// For connections beyond the bound that found no place.
-    pub(crate) async fn turn_away(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = self.clock();
-        let (parts, body) = request.into_parts();
+    async fn turn_away(&self, body: Incoming) -> Failure {
         self.read_off(body, READ_OFF).await;
-        let text = "ERR too many connections; nothing was executed";
-        let response = Failure::refused_for_now(text).into_response();
-        self.note(&parts, started, response)
+        Failure::refused_for_now("ERR too many connections; nothing was executed")
     }
 
     async fn answer(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Failure> {
@@ -158,10 +142,11 @@ impl Bridge {
         if path == "/metrics" {
             return Box::pin(self.metrics(parts)).await;
         }
+        let limits = &self.settings.limits;
         let (access, encoding) = match self.enter(parts) {
             Ok(entered) => entered,
             Err(refused) => {
-                self.read_off(body, self.settings.timeout).await;
+                self.read_off(body, limits.timeout).await;
                 return Err(refused);
             }
         };
@@ -169,8 +154,7 @@ impl Bridge {
             let text = "ERR the request's body did not arrive in time";
             Failure::new(StatusCode::REQUEST_TIMEOUT, text)
         };
-        let share = self.budget.clone().share();
-        let body = within(self.settings.timeout, request::body(body, share));
+        let body = within(limits.timeout, request::body(body, limits.budget.share()));
         let (body, _share) = body.await.map_err(late)??;
 
         if let Some(topic) = request::topic(path) {
@@ -179,31 +163,24 @@ impl Bridge {
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let (status, body) = match path {
             "/" if reads => return Err(request::empty_command()),
-            "/" => {
-                self.single(access, request::command(&body)?, encoding)
-                    .await?
+            "/pipeline" => {
+                let commands = request::commands(&body, MOST_COMMANDS)?;
+                Box::pin(self.pipeline(access, commands, encoding)).await?
             }
-            "/pipeline" => (
-                StatusCode::OK,
-                Box::pin(self.pipeline(access, request::commands(&body, MOST_COMMANDS)?, encoding))
-                    .await?,
-            ),
-            "/multi-exec" => (
-                StatusCode::OK,
-                Box::pin(self.transaction(
-                    access,
-                    request::commands(&body, MOST_OF_TRANSACTION)?,
-                    encoding,
-                ))
-                .await?,
-            ),
+            "/multi-exec" => {
+                let commands = request::commands(&body, MOST_OF_TRANSACTION)?;
+                Box::pin(self.transaction(access, commands, encoding)).await?
+            }
             _ => {
-                let body = if reads { &[] } else { &body[..] };
-                self.single(access, request::from_path(path, query, body)?, encoding)
-                    .await?
+                let command = match path {
+                    "/" => request::command(&body)?,
+                    _ if reads => request::from_path(path, query, &[])?,
+                    _ => request::from_path(path, query, &body)?,
+                };
+                self.single(access, command, encoding).await?
             }
         };
-        let body = self.budget.carry(body).map_err(|Full| {
+        let body = limits.budget.carry(body).map_err(|Full| {
             let text =
                 "ERR the bridge holds as much as it may of large answers; the command was executed";
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
@@ -213,15 +190,14 @@ impl Bridge {
 
     /// Otherwise a client that still writes would find its connection reset instead of an answer.
     async fn read_off(&self, body: Incoming, limit: Duration) {
-        let rest = request::drain(body);
-        let _ = timeout(limit, rest).await;
+        let _ = timeout(limit, request::drain(body)).await;
     }
 
     /// What the head of a request says: first of all, whose credential it has.
     fn enter(&self, parts: &Parts) -> Result<(Access, Encoding), Failure> {
         let query = parts.uri.query().unwrap_or_default();
         let access = (self.credentials.check(&parts.headers, query))
-            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied.text()))?;
+            .map_err(|denied| Failure::new(StatusCode::UNAUTHORIZED, denied))?;
         let mut methods = allowed(parts.uri.path()).split(", ");
         if !methods.any(|method| parts.method == *method) {
             return Err(Failure::method_not_allowed());
@@ -241,8 +217,7 @@ impl Bridge {
             let text = "ERR there are no metrics: start the bridge with --metrics-credential";
             return Err(Failure::new(StatusCode::NOT_FOUND, text));
         };
-        let query = parts.uri.query().unwrap_or_default();
-        metrics.check(&parts.method, &parts.headers, query)?;
+        metrics.check(parts)?;
         Ok(metrics.page(self.upstream.trouble().await.is_none()))
     }
 }
@@ -274,11 +249,12 @@ pub(crate) fn needs_place(path: &str) -> bool {
 
 /// For the log and the metrics: a path may hold a command, with its keys and values.
 fn route(path: &str) -> &'static str {
-    const WHOLE: [&str; 5] = ["/", "/pipeline", "/multi-exec", "/health", "/metrics"];
-    if let Some(whole) = WHOLE.into_iter().find(|whole| *whole == path) {
-        return whole;
-    }
     match path {
+        "/" => "/",
+        "/pipeline" => "/pipeline",
+        "/multi-exec" => "/multi-exec",
+        "/health" => "/health",
+        "/metrics" => "/metrics",
         _ if path.starts_with("/subscribe/") => "/subscribe",
         _ if path.starts_with("/psubscribe/") => "/psubscribe",
         _ => "command in path",

@@ -1,6 +1,14 @@
 //! What Redis means by an error.
 
-use redis::ServerError;
+use redis::{ServerError, Value};
+
+/// The error that a reply is, if it is one.
+pub(crate) const fn of(reply: &Value) -> Option<&ServerError> {
+    match reply {
+        Value::ServerError(refused) => Some(refused),
+        _ => None,
+    }
+}
 
 /// Whether Redis refused a command because of its own state, before it began with it. A script may
 /// say the same words, or be told them inside. Then `script:` and the place follow, unless the

@@ -1,21 +1,16 @@
 //! What the bridge knows of a cluster: its nodes, and which one answered last for each slot.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
+use redis::Value;
 use redis::cluster_routing::Slot;
-use redis::{Pipeline, Value};
 
-use crate::dial::Server;
-use crate::node::{Limits, Node};
-
-/// Where a node is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NodeAddr {
-    /// Empty: the host of the node that said so.
-    host: String,
-    port: u16,
-}
+use crate::budget::Limits;
+use crate::command;
+use crate::dial::{NodeAddr, Server};
+use crate::node::Node;
 
 pub(crate) struct SlotMap {
     /// The node that the operator named. The bridge uses its settings for the other nodes.
@@ -32,34 +27,10 @@ struct Known {
     entry: NodeAddr,
 }
 
-impl NodeAddr {
-    /// `host:port`. An IPv6 host has colons too.
-    pub(crate) fn parse(address: &str) -> Option<Self> {
-        let (host, port) = address.rsplit_once(':')?;
-        Some(Self {
-            host: host.to_owned(),
-            port: port.parse().ok()?,
-        })
-    }
-
-    /// As seen from `other`, which named it.
-    pub(crate) fn beside(mut self, other: &Self) -> Self {
-        // Redis says `?` if it does not know its own host name.
-        if matches!(self.host.as_str(), "" | "?") {
-            self.host.clone_from(&other.host);
-        }
-        self
-    }
-}
-
 impl SlotMap {
     /// `None` if the node's address is one that other nodes cannot have, such as a socket.
     pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
-        let (host, port) = named.place()?;
-        let start = NodeAddr {
-            host: host.to_owned(),
-            port,
-        };
+        let start = named.place()?.clone();
         let known = Known {
             nodes: HashMap::new(),
             owners: HashMap::new(),
@@ -74,38 +45,33 @@ impl SlotMap {
     }
 
     pub(crate) fn node(&self, place: &NodeAddr) -> Arc<Node> {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let node = known.nodes.entry(place.clone()).or_insert_with(|| {
-            let server = self.named.elsewhere(&place.host, place.port);
+            let server = self.named.elsewhere(place.clone());
             Arc::new(Node::new(server, self.limits.clone()))
         });
         Arc::clone(node)
     }
 
     pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
-        self.known().nodes.values().cloned().collect()
-    }
-
-    /// Whether it is a node of the cluster, as far as is known.
-    pub(crate) fn knows(&self, place: &NodeAddr) -> bool {
-        self.known().nodes.contains_key(place)
+        self.known.lock().nodes.values().cloned().collect()
     }
 
     /// Which node to ask first.
     pub(crate) fn owner(&self, slot: Option<Slot>) -> NodeAddr {
-        let known = self.known();
+        let known = self.known.lock();
         slot.and_then(|slot| known.owners.get(&slot))
             .unwrap_or(&known.entry)
             .clone()
     }
 
     pub(crate) fn learn(&self, slot: Slot, place: NodeAddr) {
-        self.known().owners.insert(slot, place);
+        self.known.lock().owners.insert(slot, place);
     }
 
     /// Any node but those.
     pub(crate) fn another(&self, but: &[NodeAddr]) -> Option<NodeAddr> {
-        let known = self.known();
+        let known = self.known.lock();
         [&known.entry, &self.start]
             .into_iter()
             .chain(known.nodes.keys())
@@ -115,9 +81,9 @@ impl SlotMap {
 
     /// That node has trouble: others are asked first.
     pub(crate) fn mark_down(&self, place: &NodeAddr) {
-        self.known().owners.retain(|_, owner| owner != place);
+        self.known.lock().owners.retain(|_, owner| owner != place);
         if let Some(entry) = self.another(std::slice::from_ref(place)) {
-            self.known().entry = entry;
+            self.known.lock().entry = entry;
         }
     }
 
@@ -130,16 +96,15 @@ impl SlotMap {
             self.node(place);
         }
         let is_known = |place: &NodeAddr| *place == self.start || places.contains(place);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         known.nodes.retain(|place, _| is_known(place));
         known.owners.retain(|_, place| is_known(place));
     }
 
     /// Learns which nodes there are.
     pub(crate) async fn look_around(&self, from: &NodeAddr) {
-        let mut question = Pipeline::new();
-        question.cmd("CLUSTER").arg("NODES");
-        match self.node(from).run(&Arc::new(question)).await {
+        let question = command::one(&["CLUSTER", "NODES"]);
+        match self.node(from).run(&question).await {
             Ok(replies) => self.keep(&places(&replies, from)),
             Err(_) => self.mark_down(from),
         }
@@ -149,14 +114,11 @@ impl SlotMap {
     /// asked is sent Redis' password first. So the bridge follows only to nodes that others of the
     /// cluster know.
     pub(crate) async fn is_ours(&self, place: &NodeAddr, said_by: &NodeAddr) -> bool {
-        if !self.knows(place) {
+        let is_known = || self.known.lock().nodes.contains_key(place);
+        if !is_known() {
             self.look_around(said_by).await;
         }
-        self.knows(place)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        is_known()
     }
 }
 
@@ -170,11 +132,12 @@ pub(crate) fn places(replies: &[Value], asked: &NodeAddr) -> Vec<NodeAddr> {
     for line in String::from_utf8_lossy(lines).lines() {
         let word = line.split(' ').nth(1).unwrap_or_default();
         let (address, rest) = word.split_once('@').unwrap_or((word, ""));
-        let Some(place) = NodeAddr::parse(address) else {
+        let Some(mut place) = NodeAddr::parse(address) else {
             continue;
         };
         let port = place.port;
-        places.push(place.beside(asked));
+        place.beside(asked);
+        places.push(place);
         // Redis names this in redirects if it is told to prefer names.
         if let Some(host) = rest.split(',').nth(1).filter(|host| !host.is_empty()) {
             let host = host.to_owned();

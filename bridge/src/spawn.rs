@@ -1,6 +1,5 @@
 //! `--redis spawn`: a `redis-server` of the bridge's own, for local work.
 
-use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -35,6 +34,10 @@ const ACL: &str = include_str!("../redis/edgelock.acl");
 /// can open the private server's folder.
 pub(crate) const USER: (&str, &str) = ("edgelock", "CHANGE-ME");
 
+/// In the server's folder, where it changes to before it opens them.
+const SOCKET: &str = "redis.sock";
+const LOG: &str = "redis.log";
+
 const START: Duration = Duration::from_secs(10);
 
 pub(crate) struct PrivateRedis {
@@ -50,46 +53,33 @@ impl PrivateRedis {
             .prefix("edgelock-")
             .permissions(Permissions::from_mode(0o700))
             .tempdir()
-            .map_err(|error| {
-                format!("cannot make a folder for the private redis-server: {error}")
-            })?;
+            .map_err(|error| format!("cannot make the private redis-server's folder: {error}"))?;
         let user = user(version(program).await.contains(" v=6."));
         let mut shell = command(program, directory.path(), user)
             .spawn()
-            .map_err(|error| {
-                format!("cannot start a shell for the private redis-server: {error}")
-            })?;
+            .map_err(|error| format!("cannot start the private redis-server's shell: {error}"))?;
         let leash = shell.stdin.take();
         let mut redis = Self {
             shell,
             leash,
             directory,
         };
-        match timeout(START, redis.ready()).await {
-            Ok(Ok(())) => Ok(redis),
-            Ok(Err(status)) => Err(format!(
-                "{} did not start ({status}): {}",
-                program.display(),
-                redis.log()
-            )),
-            Err(_) => Err(format!(
-                "{} does not answer: {}",
-                program.display(),
-                redis.log()
-            )),
-        }
+        let why = match timeout(START, redis.ready()).await {
+            Ok(Ok(())) => return Ok(redis),
+            Ok(Err(status)) => format!("did not start ({status})"),
+            Err(_) => "does not answer".to_owned(),
+        };
+        Err(format!("{} {why}: {}", program.display(), redis.log()))
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.path().join("redis.sock")
+        self.directory.path().join(SOCKET)
     }
 
     /// Waits for an unexpected end.
     pub(crate) async fn ended(&mut self) -> String {
-        match self.shell.wait().await {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        }
+        let ended = self.shell.wait().await;
+        ended.map_or_else(|error| error.to_string(), |status| status.to_string())
     }
 
     pub(crate) async fn stop(mut self) {
@@ -111,12 +101,9 @@ impl PrivateRedis {
     }
 
     fn log(&self) -> String {
-        let log =
-            std::fs::read_to_string(self.directory.path().join("redis.log")).unwrap_or_default();
-        log.lines()
-            .last()
-            .unwrap_or("it left no log; is it installed? (Debian: apt install redis-server)")
-            .to_owned()
+        let log = std::fs::read_to_string(self.directory.path().join(LOG)).unwrap_or_default();
+        let none = "it left no log; is it installed? (Debian: apt install redis-server)";
+        log.lines().last().unwrap_or(none).to_owned()
     }
 }
 
@@ -141,16 +128,8 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
         .args(["-c", GUARD, "sh"])
         .arg(directory)
         .arg(program);
-    command.args([
-        "--port",
-        "0",
-        "--unixsocketperm",
-        "700",
-        "--appendonly",
-        "no",
-        "--save",
-        "",
-    ]);
+    command.args(["--port", "0", "--unixsocketperm", "700"]);
+    command.args(["--appendonly", "no", "--save", ""]);
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
     // How long a script may keep the others waiting. Redis 6 knows the option only by this name.
     command.args(["--lua-time-limit", "1000"]);
@@ -159,13 +138,8 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
     command.args(["--client-output-buffer-limit", "pubsub"]);
     command.args(["256mb", "64mb", "60"]);
     command.args(user);
-    for (option, value) in [
-        ("--dir", ""),
-        ("--unixsocket", "redis.sock"),
-        ("--logfile", "redis.log"),
-    ] {
-        command.arg(option).arg(directory.join(OsStr::new(value)));
-    }
+    command.arg("--dir").arg(directory);
+    command.args(["--unixsocket", SOCKET, "--logfile", LOG]);
     // A process group of its own. An interrupt from the terminal is for the bridge, which first
     // answers the requests under way.
     command

@@ -9,20 +9,12 @@ use http_body_util::{Either, StreamBody};
 use hyper::Response;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderValue};
-use tokio::sync::watch;
 
 use crate::answer::{Body, Failure};
 use crate::auth::Access;
-use crate::connection_limits::Place;
-use crate::hub::Listener;
+use crate::refuse;
 use crate::server::Bridge;
 use crate::topic::Topic;
-
-struct Subscription {
-    listener: Listener,
-    stopping: watch::Receiver<()>,
-    _place: Place,
-}
 
 impl Bridge {
     pub(crate) async fn subscription(
@@ -31,10 +23,7 @@ impl Bridge {
         topic: Topic,
     ) -> Result<Response<Body>, Failure> {
         if access == Access::ReadOnly {
-            return Err(Failure::bad_request(format!(
-                "NOPERM this user has no permissions to run the '{}' command or its subcommand",
-                topic.command()
-            )));
+            return Err(Failure::bad_request(refuse::no_permission(topic.command())));
         }
         // Events are lines, and clients split them at commas.
         let name = topic.name();
@@ -48,35 +37,23 @@ impl Bridge {
             Failure::refused_for_now("ERR too many subscriptions; poll, and subscribe later")
                 .and_hang_up()
         })?;
-        let subscription = Subscription {
-            _place: place,
-            listener: self.upstream.listen(topic).await?,
-            stopping: self.stopping.clone(),
-        };
-        let begun = Bytes::from(subscription.listener.topic().begun());
-        let events = stream::once(async { begun })
-            .chain(stream::unfold(subscription, |mut subscription| async {
-                Some((subscription.next().await?, subscription))
-            }));
+        let begun = Bytes::from(topic.begun());
+        let listening = (self.upstream.listen(topic).await?, place);
+        let mut stopping = self.stopping.clone();
+        let heard = stream::unfold(listening, |(mut listener, place)| async {
+            Some((listener.next().await?, (listener, place)))
+        });
+        let heard = heard.take_until(async move { stopping.changed().await });
+        let events = stream::once(async { begun }).chain(heard);
         let events = events.map(|event| Ok::<_, Infallible>(Frame::data(event)));
         let mut response = Response::new(Either::Right(StreamBody::new(events.boxed())));
-        response.headers_mut().insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("text/event-stream"),
-        );
-        response
-            .headers_mut()
-            .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        Ok(response)
-    }
-}
-
-impl Subscription {
-    /// The next piece of the stream. `None` when the listener or the bridge ends.
-    async fn next(&mut self) -> Option<Bytes> {
-        tokio::select! {
-            event = self.listener.next() => event,
-            _ = self.stopping.changed() => None,
+        for (name, value) in [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-cache"),
+        ] {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
         }
+        Ok(response)
     }
 }

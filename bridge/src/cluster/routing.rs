@@ -6,9 +6,10 @@ use redis::Value;
 use redis::cluster_routing::Slot;
 use tokio::time::{Instant, sleep};
 
+use crate::dial::NodeAddr;
 use crate::no_reply::NoReply;
 use crate::redirect::Redirect;
-use crate::slot_map::{NodeAddr, SlotMap};
+use crate::slot_map::SlotMap;
 
 /// How often one command is redirected. If it takes more, the cluster's nodes disagree, and the
 /// last reply is passed on.
@@ -28,12 +29,6 @@ pub(super) struct Routing<'m> {
     hops: usize,
     patient_until: Instant,
     unreachable: Vec<NodeAddr>,
-}
-
-/// Whether to go on.
-pub(super) enum Step {
-    Arrived,
-    Onward,
 }
 
 impl<'m> Routing<'m> {
@@ -69,16 +64,17 @@ impl<'m> Routing<'m> {
         Ok(None)
     }
 
-    /// Follows what the node said.
-    pub(super) async fn step(
+    /// Follows what the node said. Returns whether there is another node to ask.
+    pub(super) async fn goes_on(
         &mut self,
         slot: Option<Slot>,
-        told: Redirect,
-    ) -> Result<Step, NoReply> {
-        if matches!(told, Redirect::Moved(..) | Redirect::Ask(_)) {
+        mut told: Redirect,
+    ) -> Result<bool, NoReply> {
+        if let Redirect::Moved(_, to) | Redirect::Ask(to) = &mut told {
             self.hops += 1;
-            if self.hops > HOPS {
-                return Ok(Step::Arrived);
+            to.beside(&self.to);
+            if self.hops > HOPS || !self.map.is_ours(to, &self.to).await {
+                return Ok(false);
             }
         }
         match told {
@@ -86,13 +82,9 @@ impl<'m> Routing<'m> {
                 if let Some(slot) = slot.filter(|_| !self.asking) {
                     self.map.learn(slot, self.to.clone());
                 }
-                return Ok(Step::Arrived);
+                return Ok(false);
             }
             Redirect::Moved(slot, to) => {
-                let to = to.beside(&self.to);
-                if !self.map.is_ours(&to, &self.to).await {
-                    return Ok(Step::Arrived);
-                }
                 if self.unreachable.contains(&to) {
                     return Err(NoReply::Unreachable);
                 }
@@ -101,10 +93,6 @@ impl<'m> Routing<'m> {
                 self.asking = false;
             }
             Redirect::Ask(to) => {
-                let to = to.beside(&self.to);
-                if !self.map.is_ours(&to, &self.to).await {
-                    return Ok(Step::Arrived);
-                }
                 self.to = to;
                 self.asking = true;
             }
@@ -115,18 +103,17 @@ impl<'m> Routing<'m> {
                 self.to = self.map.owner(slot);
                 self.asking = false;
             }
-            Redirect::Again => return Ok(Step::Arrived),
+            Redirect::Again => return Ok(false),
         }
-        Ok(Step::Onward)
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
+    use crate::budget::{Budget, Limits};
     use crate::dial::Server;
-    use crate::node::Limits;
 
     /// A slot that moves for long is reported often. In the end it is where the command was sent.
     #[tokio::test(start_paused = true)]
@@ -134,6 +121,7 @@ mod tests {
         let server = Server::at("redis://127.0.0.1:7000").unwrap();
         let limits = Limits {
             timeout: Duration::from_secs(1),
+            max_reply: 1,
             budget: Budget::default(),
         };
         let map = SlotMap::from(server, limits).unwrap();
@@ -143,13 +131,12 @@ mod tests {
         let mut way = Routing::by(&map, Some(slot));
         let moved = || Redirect::Moved(slot, here.clone());
         for told in (0..15).map(|_| Redirect::Again).chain([moved()]) {
-            let step = way.step(Some(slot), told).await;
-            assert!(matches!(step, Ok(Step::Onward)));
+            assert!(matches!(way.goes_on(Some(slot), told).await, Ok(true)));
         }
         // The bridge does not ask for ever if nodes disagree.
         for _ in 1..HOPS {
-            assert!(matches!(way.step(None, moved()).await, Ok(Step::Onward)));
+            assert!(matches!(way.goes_on(None, moved()).await, Ok(true)));
         }
-        assert!(matches!(way.step(None, moved()).await, Ok(Step::Arrived)));
+        assert!(matches!(way.goes_on(None, moved()).await, Ok(false)));
     }
 }

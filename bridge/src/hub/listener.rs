@@ -18,7 +18,6 @@ const MESSAGE: usize = 64;
 
 /// The messages on one topic, for one listener. Dropping it ends the listening.
 pub(crate) struct Listener {
-    pub(super) id: u64,
     pub(super) topic: Topic,
     pub(super) messages: UnboundedReceiver<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
@@ -28,12 +27,12 @@ pub(crate) struct Listener {
 /// What a listener asks of the hub.
 pub(super) enum Request {
     Join(Topic, Subscriber),
-    Leave(Topic, u64),
+    /// By the backlog, which is the listener's own.
+    Leave(Topic, Arc<AtomicUsize>),
 }
 
 /// The hub's end of a listener.
 pub(super) struct Subscriber {
-    pub(super) id: u64,
     pub(super) messages: UnboundedSender<Bytes>,
     pub(super) backlog: Arc<AtomicUsize>,
     /// Until Redis has answered the subscription.
@@ -41,10 +40,6 @@ pub(super) struct Subscriber {
 }
 
 impl Listener {
-    pub(crate) const fn topic(&self) -> &Topic {
-        &self.topic
-    }
-
     /// The next event, or `None`: Redis is gone, or this listener was too slow.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         let event = self.messages.recv().await?;
@@ -55,12 +50,19 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let leave = Request::Leave(self.topic.clone(), self.id);
+        let leave = Request::Leave(self.topic.clone(), Arc::clone(&self.backlog));
         let _ = self.requests.send(leave);
     }
 }
 
 impl Subscriber {
+    /// What Redis answered to the subscription.
+    pub(super) fn told(&mut self, answer: Result<(), ServerError>) {
+        if let Some(waits) = self.waits.take() {
+            let _ = waits.send(answer);
+        }
+    }
+
     /// Whether it still listens, and reads.
     pub(super) fn hear(&self, event: &Bytes) -> bool {
         if self.backlog.load(Ordering::Relaxed) > BACKLOG {

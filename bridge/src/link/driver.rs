@@ -9,18 +9,37 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use redis::Value;
+use redis::{Pipeline, Value};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::message::Message;
 use super::reader::{Malformed, Reader};
-use super::request::{Awaited, Request, Terms, Unanswered};
+use crate::budget::Limits;
+use crate::topic::Message;
 
 /// How much is read at once, and how much room is kept for writing, in bytes.
 const CHUNK: usize = 16 * 1024;
 const KEPT: usize = 64 * 1024;
+
+pub(super) struct Request {
+    pub(super) commands: Arc<Pipeline>,
+    pub(super) awaited: Awaited,
+}
+
+/// A request that was sent, or is about to be.
+pub(super) struct Awaited {
+    pub(super) replies: usize,
+    pub(super) came: Vec<Value>,
+    /// What the replies cost so far, with those to earlier pieces of the request.
+    pub(super) cost: usize,
+    pub(super) bytes: usize,
+    /// When the request was made, or Redis was last heard of.
+    pub(super) since: Instant,
+    /// `None` once the answer is too late.
+    pub(super) answer: Option<oneshot::Sender<Result<Vec<Value>, io::ErrorKind>>>,
+}
 
 pub(super) struct Driver<S> {
     wire: S,
@@ -43,7 +62,7 @@ pub(super) struct Driver<S> {
 impl<S> Driver<S> {
     pub(super) fn new(
         wire: S,
-        terms: &Terms,
+        limits: &Limits,
         requests: UnboundedReceiver<Request>,
         unanswered: Arc<AtomicUsize>,
         messages: Option<UnboundedSender<Message>>,
@@ -52,11 +71,11 @@ impl<S> Driver<S> {
             wire,
             requests,
             unanswered,
-            timeout: terms.timeout,
+            timeout: limits.timeout,
             awaited: VecDeque::new(),
             unsent: Vec::new(),
             sent: 0,
-            reader: Reader::new(terms.largest, messages.is_some()),
+            reader: Reader::new(limits.max_reply, messages.is_some()),
             unasked_cost: 0,
             alarm: None,
             messages,
@@ -83,7 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Driver<S> {
                 this.awaited.push_back(request.awaited);
             }
             for answer in this.awaited.drain(..).filter_map(|request| request.answer) {
-                let _ = answer.send(Err(Unanswered::Broken(kind)));
+                let _ = answer.send(Err(kind));
             }
             return Poll::Ready(());
         }
@@ -207,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             if alarm.deadline() < ends {
                 alarm.as_mut().reset(ends);
             } else if let Some(answer) = first.answer.take() {
-                let _ = answer.send(Err(Unanswered::Late));
+                let _ = answer.send(Err(io::ErrorKind::TimedOut));
             }
         }
     }

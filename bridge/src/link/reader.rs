@@ -42,7 +42,7 @@ pub(super) struct Reader {
     /// The arrays around the next element, outermost first.
     open: Vec<Open>,
     /// Why the current reply is dropped.
-    refused: Option<Refused>,
+    refused: Option<&'static str>,
 }
 
 /// A string of any bytes.
@@ -56,12 +56,6 @@ struct Bulk {
 struct Open {
     items: Vec<Value>,
     left: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Refused {
-    TooDeep,
-    TooLarge,
 }
 
 impl Reader {
@@ -133,7 +127,7 @@ impl Reader {
         }
         if is_text && self.line.len() > self.largest {
             // Only the kind of line still matters.
-            self.refuse(Refused::TooLarge);
+            self.refuse(TOO_LARGE);
             self.line.truncate(1);
         }
         Ok(None)
@@ -153,8 +147,8 @@ impl Reader {
         }
         let said = said.strip_suffix(b"\r\n").ok_or(Malformed)?;
         if is_text {
-            // Longer than what arrived, if that is not UTF-8.
-            let text = lossy(said);
+            // Longer than what arrived, if that is not UTF-8: U+FFFD replaces such bytes.
+            let text = String::from_utf8_lossy(said).into_owned();
             self.charge(text.len(), cost);
             return Ok(Some(match kind {
                 b'-' => error(&text),
@@ -162,26 +156,17 @@ impl Reader {
                 _ => Value::SimpleString(text),
             }));
         }
-        Ok(match kind {
-            b':' => Some(Value::Int(number(said).ok_or(Malformed)?)),
-            b'$' => match number(said).ok_or(Malformed)? {
-                -1 => Some(Value::Nil),
-                length => {
-                    let length = usize::try_from(length).map_err(|_| Malformed)?;
-                    self.begin_bulk(length, cost);
-                    None
-                }
-            },
-            b'*' => match number(said).ok_or(Malformed)? {
-                -1 => Some(Value::Nil),
-                0 => Some(Value::Array(Vec::new())),
-                left => {
-                    self.begin_array(u64::try_from(left).map_err(|_| Malformed)?);
-                    None
-                }
-            },
+        match (kind, number(said).ok_or(Malformed)?) {
+            (b':', number) => return Ok(Some(Value::Int(number))),
+            (b'$' | b'*', -1) => return Ok(Some(Value::Nil)),
+            (b'*', 0) => return Ok(Some(Value::Array(Vec::new()))),
+            (b'$', length) => {
+                self.begin_bulk(usize::try_from(length).map_err(|_| Malformed)?, cost);
+            }
+            (b'*', left) => self.begin_array(u64::try_from(left).map_err(|_| Malformed)?),
             _ => return Err(Malformed),
-        })
+        }
+        Ok(None)
     }
 
     fn begin_bulk(&mut self, length: usize, cost: &mut usize) {
@@ -204,7 +189,7 @@ impl Reader {
             return;
         }
         if self.open.len() == DEEPEST {
-            return self.refuse(Refused::TooDeep);
+            return self.refuse(TOO_DEEP);
         }
         let items = Vec::new();
         self.open.push(Open { items, left });
@@ -228,18 +213,18 @@ impl Reader {
         Some(match self.refused.take() {
             None => element,
             Some(_) if self.is_of_messages => Value::Nil,
-            Some(refused) => error(refused.text()),
+            Some(refused) => error(refused),
         })
     }
 
     fn charge(&mut self, more: usize, cost: &mut usize) {
         *cost = cost.saturating_add(more);
         if *cost > self.largest {
-            self.refuse(Refused::TooLarge);
+            self.refuse(TOO_LARGE);
         }
     }
 
-    fn refuse(&mut self, refused: Refused) {
+    fn refuse(&mut self, refused: &'static str) {
         self.refused.get_or_insert(refused);
         self.open.clear();
     }
@@ -248,16 +233,8 @@ impl Reader {
 pub(crate) const TOO_LARGE: &str =
     "TOOLARGE the answer is larger than --max-reply allows; the command was executed";
 
-impl Refused {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::TooDeep => {
-                "TOODEEP the reply is nested deeper than the bridge passes on; the command was executed"
-            }
-            Self::TooLarge => TOO_LARGE,
-        }
-    }
-}
+const TOO_DEEP: &str =
+    "TOODEEP the reply is nested deeper than the bridge passes on; the command was executed";
 
 /// The cost of replies that passed, or that did not.
 pub(crate) fn cost(replies: &[Value]) -> usize {
@@ -276,11 +253,6 @@ fn cost_of_one(reply: &Value) -> usize {
         _ => 0,
     };
     content.saturating_add(ELEMENT)
-}
-
-/// U+FFFD replaces bytes that are not UTF-8.
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn error(text: &str) -> Value {

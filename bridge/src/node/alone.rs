@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use redis::{Pipeline, Value};
+use redis::{Cmd, Pipeline, Value};
 
-use super::{Node, Scripts, send};
-use crate::command::name;
-use crate::dial::of_one;
+use super::{Node, send};
+use crate::command::{self, name};
 use crate::no_reply::NoReply;
 use crate::refuse;
 use crate::script_classifier::Load;
@@ -29,13 +28,10 @@ impl Node {
         for run in runs {
             let load = self.classifier.load(&run);
             let answered = match load.is_quick {
-                true => {
-                    self.ask(&connection, &run, &Load::default(), Scripts::AreNot)
-                        .await
-                }
+                true => self.ask(&connection, &run, &Load::default(), false).await,
                 // The next script may run while this one waits.
                 false => match self.turn(&load).await {
-                    Ok(_turn) => self.ask(&connection, &run, &load, Scripts::AreTimed).await,
+                    Ok(_turn) => self.ask(&connection, &run, &load, true).await,
                     Err(lost) => Err(lost),
                 },
             };
@@ -52,22 +48,19 @@ impl Node {
     /// commands that follow would be executed one by one.
     pub(crate) async fn transact(&self, mut commands: Pipeline) -> Result<Vec<Value>, NoReply> {
         let load = self.classifier.load(&commands);
-        let _place = self
-            .within_time(&self.transactions, NoReply::NoTurn)
-            .await?;
+        let _place = self.within_time(&self.transactions).await?;
         let _turn = match load.is_quick {
             true => None,
             false => Some(self.turn(&load).await?),
         };
         let connection = self.spare().await?;
-        let begun = send(&connection, &of_one("MULTI"), 0).await?;
+        let begun = send(&connection, &command::one(&["MULTI"]), 0).await?;
         if !matches!(begun[..], [Value::Okay]) {
             return Ok(begun);
         }
         commands.cmd("EXEC");
-        let replies = self
-            .ask(&connection, &Arc::new(commands), &load, Scripts::AreNot)
-            .await?;
+        let commands = Arc::new(commands);
+        let replies = self.ask(&connection, &commands, &load, false).await?;
         self.keep(connection);
         Ok(replies)
     }
@@ -75,18 +68,8 @@ impl Node {
 
 /// The commands in runs: those that wait for replicas, and those that do not.
 fn before_and_behind_waits(commands: &Pipeline) -> Vec<Arc<Pipeline>> {
-    let mut runs: Vec<(bool, Pipeline)> = Vec::new();
-    for command in commands.cmd_iter() {
-        let waits = refuse::waits_for_replicas(&name(command));
-        match runs.last_mut() {
-            Some((of, run)) if *of == waits => run.add_command(command.clone()),
-            _ => {
-                let mut run = Pipeline::new();
-                run.add_command(command.clone());
-                runs.push((waits, run));
-                continue;
-            }
-        };
-    }
-    runs.into_iter().map(|(_, run)| Arc::new(run)).collect()
+    let waits = |command: &Cmd| refuse::waits_for_replicas(&name(command));
+    let commands: Vec<_> = commands.cmd_iter().collect();
+    let runs = commands.chunk_by(|one, next| waits(one) == waits(next));
+    runs.map(|run| command::of(run.iter().copied())).collect()
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use redis::{Pipeline, Value};
+use redis::{Pipeline, ServerError, Value, cmd};
 use tokio::time::timeout;
 
 use super::Node;
 use super::reach::DIAL;
+use crate::command;
 use crate::link::Link;
 use crate::no_reply::NoReply;
+use crate::server_error;
 
 /// A node of a cluster that is down answers `PING`, but no command on a key.
 const PROBE: &str = "{edgelock}:health";
@@ -17,20 +19,16 @@ impl Node {
     /// Why Redis serves no commands now, if it does not. Anybody may read this, so it quotes only
     /// the code of an error.
     pub(crate) async fn trouble(&self) -> Option<String> {
-        let mut questions = Pipeline::new();
-        questions.cmd("PING");
-        questions.cmd("EXISTS").arg(PROBE);
-        let answers = match timeout(DIAL, self.asked_for_health(questions)).await {
+        let questions = [cmd("PING"), cmd("EXISTS").arg(PROBE).clone()];
+        let answers = match timeout(DIAL, self.asked_for_health(command::of(&questions))).await {
             Ok(Ok((answers, _))) => answers,
             Ok(Err(lost @ (NoReply::NotLetIn | NoReply::NotNow))) => {
                 return Some(lost.text().into());
             }
             _ => return Some("ERR Redis does not answer".into()),
         };
-        let codes = answers.iter().map(|answer| match answer {
-            Value::ServerError(refused) => refused.code(),
-            _ => "",
-        });
+        let code = |answer| server_error::of(answer).map_or("", ServerError::code);
+        let codes = answers.iter().map(code);
         match codes.collect::<Vec<_>>()[..] {
             ["BUSY", ..] => Some("ERR a script keeps Redis busy".into()),
             ["NOAUTH", ..] => Some(NoReply::NotLetIn.text().into()),
@@ -46,24 +44,23 @@ impl Node {
     /// Redis decides: it says that it is busy once the script has run for its
     /// `busy-reply-threshold`. It ends no script before that, and none that has written.
     pub(crate) async fn end_overdue_scripts(&self) {
-        let mut question = Pipeline::new();
-        question.cmd("PING");
-        let Ok((answers, connection)) = self.asked_for_health(question).await else {
-            return;
-        };
-        if let Some(kill) = answers
-            .first()
-            .and_then(|answer| self.overdue.to_be_ended(answer))
+        let asked = self.asked_for_health(command::one(&["PING"])).await;
+        if let Ok((answers, connection)) = asked
+            && let [answer] = &answers[..]
+            && let Some(kill) = self.overdue.to_be_ended(answer)
         {
-            let told = connection.ask(Arc::new(kill)).await;
+            let told = connection.ask(kill).await;
             self.overdue.told(told.as_deref());
         }
     }
 
-    async fn asked_for_health(&self, questions: Pipeline) -> Result<(Vec<Value>, Link), NoReply> {
+    async fn asked_for_health(
+        &self,
+        questions: Arc<Pipeline>,
+    ) -> Result<(Vec<Value>, Arc<Link>), NoReply> {
         let health = self.health.get(|| self.dial()).await?;
-        match health.value.ask(Arc::new(questions)).await {
-            Ok(answers) => Ok((answers, health.value)),
+        match health.ask(questions).await {
+            Ok(answers) => Ok((answers, health)),
             Err(_) => {
                 self.health.forget(&health);
                 Err(NoReply::Broken)

@@ -1,11 +1,9 @@
 //! Which commands only read.
 
-use std::sync::{Arc, PoisonError};
-
-use redis::{Pipeline, Value};
+use redis::Value;
 
 use super::Node;
-use crate::command::Command;
+use crate::command::{self, Command};
 use crate::no_reply::NoReply;
 use crate::server_error;
 
@@ -15,18 +13,13 @@ impl Node {
     /// each command that only reads.
     pub(crate) async fn reads_only(&self, command: &Command<'_>) -> Result<bool, NoReply> {
         let name = command.name();
-        if self.is_known_to_read(name) {
-            return Ok(true);
-        }
         let with_sub = [name, b"|", &command.word(1)].concat();
-        if self.is_known_to_read(&with_sub) {
+        let is_known = |name| self.read_only.read().contains(name);
+        if is_known(name) || is_known(&with_sub) {
             return Ok(true);
         }
-        let mut question = Pipeline::new();
-        (question.cmd("COMMAND").arg("INFO"))
-            .arg(name)
-            .arg(&with_sub);
-        let replies = self.run(&Arc::new(question)).await?;
+        let question = command::one(&[&b"COMMAND"[..], b"INFO", name, &with_sub]);
+        let replies = self.run(&question).await?;
         let descriptions = match &replies[..] {
             [Value::Array(descriptions)] => descriptions,
             [Value::ServerError(refused)] if server_error::is_passing(refused, false) => {
@@ -38,26 +31,17 @@ impl Node {
         let Some((reads, _)) = names.into_iter().find(|(_, told)| is_flagged(told)) else {
             return Ok(false);
         };
-        let known = self.read_only.write();
-        (known.unwrap_or_else(PoisonError::into_inner)).insert(reads.to_vec());
+        self.read_only.write().insert(reads.to_vec());
         Ok(true)
-    }
-
-    fn is_known_to_read(&self, name: &[u8]) -> bool {
-        let known = self.read_only.read();
-        (known.unwrap_or_else(PoisonError::into_inner)).contains(name)
     }
 }
 
 /// `COMMAND INFO` describes a command by a list: its name, arity, list of flags, and more.
 fn is_flagged(description: &Value) -> bool {
-    let Value::Array(description) = description else {
-        return false;
+    let is_read_only = |flag: &_| matches!(flag, Value::SimpleString(flag) if flag == "readonly");
+    let flags = match description {
+        Value::Array(parts) => parts.get(2),
+        _ => None,
     };
-    let Some(Value::Array(flags)) = description.get(2) else {
-        return false;
-    };
-    flags
-        .iter()
-        .any(|flag| matches!(flag, Value::SimpleString(flag) if flag == "readonly"))
+    matches!(flags, Some(Value::Array(flags)) if flags.iter().any(is_read_only))
 }

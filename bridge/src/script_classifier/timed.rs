@@ -11,12 +11,12 @@ use crate::refuse;
 /// nothing of its scripts.
 pub(crate) fn timed(commands: &Pipeline) -> Pipeline {
     let mut timed = Pipeline::new();
-    for (command, stands) in with_places(commands) {
-        if stands.begins {
+    for (command, begins, ends) in with_places(commands) {
+        if begins {
             timed.cmd("TIME");
         }
         timed.add_command(command.clone());
-        if stands.ends {
+        if ends {
             timed.cmd("TIME");
         }
     }
@@ -32,12 +32,12 @@ pub(super) fn taken(
     let mut replies = replies.into_iter();
     let (mut theirs, mut lasted) = (Vec::with_capacity(commands.len()), Vec::new());
     let mut before = None;
-    for (_, stands) in with_places(commands) {
-        if stands.begins {
+    for (_, begins, ends) in with_places(commands) {
+        if begins {
             before = replies.next().as_ref().and_then(time);
         }
         let reply = replies.next();
-        if stands.ends {
+        if ends {
             let after = replies.next().as_ref().and_then(time);
             lasted.push(match reply {
                 Some(Value::ServerError(_)) => None,
@@ -49,21 +49,16 @@ pub(super) fn taken(
     (theirs, lasted)
 }
 
-/// Where a command stands in what is timed.
-struct Stands {
-    begins: bool,
-    ends: bool,
-}
-
-/// `ASKING` is about the very next command.
-fn with_places(commands: &Pipeline) -> impl Iterator<Item = (&Cmd, Stands)> {
+/// Each command with whether what is timed begins and ends with it. `ASKING` is about the very next
+/// command.
+fn with_places(commands: &Pipeline) -> impl Iterator<Item = (&Cmd, bool, bool)> {
     let mut is_asking = false;
     commands.cmd_iter().map(move |command| {
         let name = name(command);
         let ends = refuse::runs_script(&name);
         let was_asking = std::mem::replace(&mut is_asking, name == b"ASKING");
         let begins = is_asking || (ends && !was_asking);
-        (command, Stands { begins, ends })
+        (command, begins, ends)
     })
 }
 

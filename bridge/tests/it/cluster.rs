@@ -1,21 +1,13 @@
 //! A bridge before a Redis Cluster.
 use testkit::stack::RedisCluster;
 
-use crate::support::{Bridge, answer, command, until};
+use crate::support::{Bridge, command, ends, says, until};
 
 /// One key for each node.
 const KEYS: [&str; 3] = ["b", "c", "a"];
 
 async fn before(cluster: &RedisCluster) -> Bridge {
     Bridge::start(["--cluster", "--redis", &cluster.url()]).await
-}
-
-async fn pipeline(bridge: &Bridge, body: &str) -> (u16, String) {
-    answer(bridge.post("/pipeline", body.to_owned())).await
-}
-
-async fn transaction(bridge: &Bridge, body: &str) -> (u16, String) {
-    answer(bridge.post("/multi-exec", body.to_owned())).await
 }
 
 fn ok(body: &str) -> (u16, String) {
@@ -47,7 +39,7 @@ async fn a_pipeline_goes_to_all_its_nodes_in_order() {
     let bridge = before(&cluster).await;
     let body =
         r#"[["INCR","a"],["INCR","b"],["NOSUCH"],["INCR","c"],["INCR","a"],["GET","b"],["PING"]]"#;
-    let (status, answers) = pipeline(&bridge, body).await;
+    let (status, answers) = bridge.ask("/pipeline", body).await;
     assert_eq!(status, 200);
     let expected = [
         r#"[{"result":1},{"result":1},{"error":"ERR unknown command 'NOSUCH'"#,
@@ -66,14 +58,13 @@ async fn a_transaction_is_about_one_slot() {
             r#"[["INCR","{{{key}}}1"],["INCR","{{{key}}}2"],["MGET","{{{key}}}1","{{{key}}}2"]]"#
         );
         let expected = r#"[{"result":1},{"result":1},{"result":["1","1"]}]"#;
-        assert_eq!(transaction(&bridge, &body).await, ok(expected));
+        assert_eq!(bridge.ask("/multi-exec", body).await, ok(expected));
     }
     for body in [
         r#"[["INCR","a"],["INCR","b"]]"#,
         r#"[["INCR","a"],["INCR","b"],["INCR","c"]]"#,
     ] {
-        let (status, answer) = transaction(&bridge, body).await;
-        assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
+        says(bridge.ask("/multi-exec", body).await, 400, "CROSSSLOT");
     }
     for key in KEYS {
         assert_eq!(
@@ -81,8 +72,7 @@ async fn a_transaction_is_about_one_slot() {
             ok(r#"{"result":0}"#)
         );
     }
-    let (status, answer) = bridge.run(r#"["MGET","a","b"]"#).await;
-    assert!(status == 400 && answer.contains("CROSSSLOT"), "{answer}");
+    says(bridge.run(r#"["MGET","a","b"]"#).await, 400, "CROSSSLOT");
 }
 
 /// A stranger would be told Redis's password.
@@ -115,14 +105,13 @@ async fn what_is_about_all_nodes_is_refused() {
         r#"["SCRIPT","LOAD","return 1"]"#,
         r#"["WAIT","1","100"]"#,
     ] {
-        let (status, answer) = bridge.run(command).await;
-        assert!(status == 400 && answer.contains("cluster"), "{answer}");
+        says(bridge.run(command).await, 400, "cluster");
     }
     // After a write, `WAIT` counts the replicas of that write's node.
     for key in KEYS {
         let body = format!(r#"[["SET","{key}","1"],["WAIT","1","10"],["GET","{key}"]]"#);
         let expected = r#"[{"result":"OK"},{"result":0},{"result":"1"}]"#;
-        assert_eq!(pipeline(&bridge, &body).await, ok(expected));
+        assert_eq!(bridge.ask("/pipeline", body).await, ok(expected));
     }
 }
 
@@ -141,16 +130,16 @@ async fn a_slot_that_moves_is_followed_by_all_kinds_of_requests() {
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
     let waits = r#"[["INCR","a"],["WAIT","1","10"]]"#;
     assert_eq!(
-        pipeline(&bridge, waits).await,
+        bridge.ask("/pipeline", waits).await,
         ok(r#"[{"result":2},{"result":0}]"#)
     );
     assert_eq!(cluster.nodes()[from].ask::<usize>("DBSIZE"), 0);
-    let (status, refused) = transaction(&bridge, r#"[["INCR","a"]]"#).await;
-    assert!(status == 400 && refused.contains("ASK"), "{refused}");
+    let told = bridge.ask("/multi-exec", r#"[["INCR","a"]]"#).await;
+    says(told, 400, "ASK");
 
     cluster.end_migration(slot, to);
     assert_eq!(
-        transaction(&bridge, r#"[["INCR","a"]]"#).await,
+        bridge.ask("/multi-exec", r#"[["INCR","a"]]"#).await,
         ok(r#"[{"result":3}]"#)
     );
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"3"}"#));
@@ -167,8 +156,8 @@ async fn a_command_whose_keys_are_only_half_there_is_told_to_come_back() {
     assert_eq!(bridge.run(r#"["SET","{a}1","1"]"#).await.0, 200);
     cluster.begin_migration(slot, from, to);
     while cluster.migrate_one(slot, from, to) {}
-    let (status, refused) = bridge.run(r#"["MGET","{a}1","{a}2"]"#).await;
-    assert!(status == 400 && refused.contains("TRYAGAIN"), "{refused}");
+    let told = bridge.run(r#"["MGET","{a}1","{a}2"]"#).await;
+    says(told, 400, "TRYAGAIN");
 }
 
 #[tokio::test]
@@ -199,14 +188,7 @@ async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
 #[tokio::test]
 async fn a_cluster_is_neither_spawned_nor_on_a_unix_socket() {
     for redis in ["spawn", "unix:///tmp/redis.sock"] {
-        let output = command(["--cluster", "--redis", redis])
-            .output()
-            .await
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            !output.status.success() && said.contains("cluster"),
-            "{said}"
-        );
+        let said = ends(command(["--cluster", "--redis", redis])).await;
+        assert!(said.contains("cluster"), "{said}");
     }
 }

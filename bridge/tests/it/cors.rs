@@ -2,44 +2,42 @@
 
 use reqwest::{Method, RequestBuilder, Response};
 
-use crate::support::{Bridge, command, header};
+use crate::support::{Bridge, command, ends, header, send};
 
 const ORIGIN: &str = "https://app.example";
 
 async fn with(origins: &str) -> Bridge {
-    Bridge::start(["--redis", "spawn", "--allow-origin", origins]).await
+    Bridge::with(["--allow-origin", origins]).await
 }
 
 /// Asks as a browser does before it sends a request that is not as simple as a form's.
 async fn preflight(bridge: &Bridge, path: &str, origin: &str) -> Response {
     let asked = bridge.request(Method::OPTIONS, path);
+    let headers = "authorization,content-type,upstash-encoding";
     let asked = asked
-        .header("origin", origin)
         .header("access-control-request-method", "POST")
-        .header(
-            "access-control-request-headers",
-            "authorization,content-type,upstash-encoding",
-        );
-    asked.send().await.expect("an answer")
+        .header("access-control-request-headers", headers);
+    from(origin, asked).await
 }
 
 async fn from(origin: &str, request: RequestBuilder) -> Response {
-    let sent = request.header("origin", origin).send().await;
-    sent.expect("an answer")
+    send(request.header("origin", origin)).await
 }
 
-fn allowed(response: &Response) -> Option<&str> {
-    let allowed = response.headers().get("access-control-allow-origin")?;
-    allowed.to_str().ok()
+/// Its status, and which origin may read it.
+fn told(response: &Response) -> (u16, Option<&str>) {
+    let allowed = response.headers().get("access-control-allow-origin");
+    let allowed = allowed.and_then(|origin| origin.to_str().ok());
+    (response.status().as_u16(), allowed)
 }
 
 #[tokio::test]
 async fn no_page_of_another_site_may_use_the_bridge_by_default() {
     let bridge = Bridge::spawn().await;
     let asked = preflight(&bridge, "/", ORIGIN).await;
-    assert_eq!((asked.status().as_u16(), allowed(&asked)), (401, None));
+    assert_eq!(told(&asked), (401, None));
     let answer = from(ORIGIN, bridge.post("/", r#"["PING"]"#)).await;
-    assert_eq!((answer.status().as_u16(), allowed(&answer)), (200, None));
+    assert_eq!(told(&answer), (200, None));
 }
 
 #[tokio::test]
@@ -47,10 +45,7 @@ async fn a_page_of_an_origin_that_is_allowed_may_send_commands_and_read_all_answ
     let bridge = with("https://other.example, https://app.example").await;
     for path in ["/", "/pipeline", "/multi-exec", "/subscribe/c", "/GET/k"] {
         let asked = preflight(&bridge, path, ORIGIN).await;
-        assert_eq!(
-            (asked.status().as_u16(), allowed(&asked)),
-            (200, Some(ORIGIN))
-        );
+        assert_eq!(told(&asked), (200, Some(ORIGIN)));
         assert!(header(&asked, "access-control-allow-methods").contains("POST"));
         let headers = header(&asked, "access-control-allow-headers");
         assert_eq!(headers, "authorization,content-type,upstash-encoding");
@@ -58,25 +53,19 @@ async fn a_page_of_an_origin_that_is_allowed_may_send_commands_and_read_all_answ
         assert!(remembered.expect("seconds") > 600);
     }
     let refused = bridge.request(Method::POST, "/").body(r#"["PING"]"#);
+    let resp2 = bridge.post("/pipeline", "[]");
+    let resp2 = resp2.header("upstash-response-format", "resp2");
     for (request, status) in [
         (bridge.post("/", r#"["PING"]"#), 200),
         (bridge.post("/", r#"["NOSUCH"]"#), 400),
         (refused, 401),
         (bridge.request(Method::DELETE, "/").bearer_auth("x"), 401),
-        (
-            bridge
-                .post("/pipeline", "[]")
-                .header("upstash-response-format", "resp2"),
-            400,
-        ),
+        (resp2, 400),
         (bridge.post("/subscribe/c", ""), 200),
         (bridge.request(Method::GET, "/health"), 200),
     ] {
         let answer = from(ORIGIN, request).await;
-        assert_eq!(
-            (answer.status().as_u16(), allowed(&answer)),
-            (status, Some(ORIGIN))
-        );
+        assert_eq!(told(&answer), (status, Some(ORIGIN)));
         let exposed = header(&answer, "access-control-expose-headers");
         for name in ["retry-after", "x-edgelock-bridge", "upstash-sync-token"] {
             assert!(exposed.contains(name), "{exposed}");
@@ -96,9 +85,9 @@ async fn a_page_of_any_other_origin_gets_nothing() {
         "https://app.example:8443",
     ] {
         let asked = preflight(&bridge, "/", origin).await;
-        assert_ne!(allowed(&asked), Some(origin));
+        assert_ne!(told(&asked).1, Some(origin));
         let answer = from(origin, bridge.post("/", r#"["PING"]"#)).await;
-        assert_ne!(allowed(&answer), Some(origin));
+        assert_ne!(told(&answer).1, Some(origin));
     }
 }
 
@@ -106,32 +95,21 @@ async fn a_page_of_any_other_origin_gets_nothing() {
 async fn all_origins_may_be_allowed() {
     let bridge = with("*").await;
     for origin in [ORIGIN, "null"] {
-        assert_eq!(allowed(&preflight(&bridge, "/", origin).await), Some("*"));
+        assert_eq!(told(&preflight(&bridge, "/", origin).await).1, Some("*"));
         let answer = from(origin, bridge.post("/", r#"["PING"]"#)).await;
-        assert_eq!(allowed(&answer), Some("*"));
+        assert_eq!(told(&answer).1, Some("*"));
     }
 }
 
 /// Otherwise a client in a browser could not tell a bridge that is full from one that is away.
 #[tokio::test]
 async fn a_page_that_is_turned_away_is_told_so() {
-    let few = ["--max-connections", "1", "--allow-origin", ORIGIN];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(few)).await;
-    let _only = bridge
-        .post("/subscribe/c", "")
-        .send()
-        .await
-        .expect("an answer");
+    let bridge = Bridge::with(["--max-connections", "1", "--allow-origin", ORIGIN]).await;
+    let _only = send(bridge.post("/subscribe/c", "")).await;
     let asked = preflight(&bridge, "/", ORIGIN).await;
-    assert_eq!(
-        (asked.status().as_u16(), allowed(&asked)),
-        (200, Some(ORIGIN))
-    );
+    assert_eq!(told(&asked), (200, Some(ORIGIN)));
     let answer = from(ORIGIN, bridge.post("/", r#"["PING"]"#)).await;
-    assert_eq!(
-        (answer.status().as_u16(), allowed(&answer)),
-        (503, Some(ORIGIN))
-    );
+    assert_eq!(told(&answer), (503, Some(ORIGIN)));
 }
 
 #[tokio::test]
@@ -145,12 +123,7 @@ async fn what_is_no_origin_is_refused_at_the_start() {
         "",
         "https://u@app.example",
     ] {
-        let mut bridge = command(["--redis", "spawn", "--allow-origin", wrong]);
-        let ended = bridge.output().await.expect("it ends");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert!(
-            !ended.status.success() && said.contains("--allow-origin"),
-            "{wrong}: {said}"
-        );
+        let said = ends(command(["--redis", "spawn", "--allow-origin", wrong])).await;
+        assert!(said.contains("--allow-origin"), "{wrong}: {said}");
     }
 }

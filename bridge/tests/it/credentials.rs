@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer};
+use crate::support::{Bridge, TOKEN, answer, is, says};
 
 const WRONG: &str = r#"{"error":"WRONGPASS invalid auth token"}"#;
 const MISSING: &str =
@@ -41,11 +41,7 @@ async fn without_a_right_credential_nothing_else_is_looked_at() {
             let request = request
                 .header("Upstash-Response-Format", "nonsense")
                 .body("nonsense");
-            assert_eq!(
-                answer(request).await,
-                (401, told.to_owned()),
-                "{authorization:?} {path}"
-            );
+            is(answer(request).await, 401, told);
         }
     }
     let request = bridge.request(Method::POST, "/").body(r#"["PING"]"#);
@@ -85,16 +81,9 @@ async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
 async fn the_read_only_credential_reads_and_nothing_more() {
     let bridge = Bridge::spawn().await;
     bridge.run(r#"["SET","k","v"]"#).await;
-    let read = |path, body| {
-        answer(
-            bridge
-                .request(Method::POST, path)
-                .bearer_auth(READ_ONLY_TOKEN)
-                .body(body),
-        )
-    };
     for _ in 0..2 {
-        assert_eq!(read("/", r#"["get","k"]"#).await.1, r#"{"result":"v"}"#);
+        let (_, body) = bridge.read_only("/", r#"["get","k"]"#).await;
+        assert_eq!(body, r#"{"result":"v"}"#);
         for (name, rest) in [
             ("set", r#","k","w""#),
             ("eval", r#","return 1",0"#),
@@ -109,25 +98,24 @@ async fn the_read_only_credential_reads_and_nothing_more() {
                 "NOPERM this user has no permissions to run the '{name}' command or its subcommand"
             );
             let expected = (400, format!("{{\"error\":\"{error}\"}}"));
-            assert_eq!(
-                read("/", format!("[\"{name}\"{rest}]").leak()).await,
-                expected
-            );
+            let command = format!("[\"{name}\"{rest}]");
+            assert_eq!(bridge.read_only("/", command).await, expected);
         }
     }
-    let mixed = read("/pipeline", r#"[["GET","k"],["DEL","k"]]"#).await;
+    let mixed = bridge
+        .read_only("/pipeline", r#"[["GET","k"],["DEL","k"]]"#)
+        .await;
     assert!(
         mixed.1.starts_with(r#"[{"result":"v"},{"error":"NOPERM "#),
         "{mixed:?}"
     );
-    assert!(
-        read("/multi-exec", r#"[["GET","k"],["DEL","k"]]"#)
-            .await
-            .1
-            .starts_with(r#"{"error":"NOPERM "#)
-    );
-    for path in ["/subscribe/c", "/psubscribe/*"] {
-        assert!(read(path, "").await.1.starts_with(r#"{"error":"NOPERM "#));
+    for (path, body) in [
+        ("/multi-exec", r#"[["GET","k"],["DEL","k"]]"#),
+        ("/subscribe/c", ""),
+        ("/psubscribe/*", ""),
+    ] {
+        let (_, body) = bridge.read_only(path, body).await;
+        assert!(body.starts_with(r#"{"error":"NOPERM "#), "{body}");
     }
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
@@ -149,8 +137,7 @@ async fn the_read_only_credential_reads_by_commands_of_two_words() {
         (r#"["SET","s","w"]"#, 400),
     ] {
         for _ in 0..2 {
-            let asked = bridge.request(Method::POST, "/").body(command);
-            let (status, body) = answer(asked.bearer_auth(READ_ONLY_TOKEN)).await;
+            let (status, body) = bridge.read_only("/", command).await;
             assert_eq!(status, expected, "{command}: {body}");
             assert!(status == 200 || body.contains("NOPERM"), "{body}");
         }
@@ -160,7 +147,7 @@ async fn the_read_only_credential_reads_by_commands_of_two_words() {
 /// While a script runs, Redis does nothing else.
 #[tokio::test]
 async fn the_read_only_credential_runs_no_scripts() {
-    let bridge = Bridge::start(["--redis", "spawn", "--dangerous-commands"]).await;
+    let bridge = Bridge::with(["--dangerous-commands"]).await;
     let loaded = r##"["FUNCTION","LOAD","#!lua name=l\nredis.register_function{function_name='f',callback=function() return 1 end,flags={'no-writes'}}"]"##;
     assert_eq!(bridge.run(loaded).await.0, 200);
     for (name, rest) in [
@@ -171,17 +158,14 @@ async fn the_read_only_credential_runs_no_scripts() {
         ),
         ("fcall_ro", r#""f",0"#),
     ] {
-        let asked = bridge
-            .request(Method::POST, "/")
-            .bearer_auth(READ_ONLY_TOKEN);
-        let (status, body) = answer(asked.body(format!(r#"["{name}",{rest}]"#))).await;
-        assert!(status == 400 && body.contains("NOPERM"), "{name}: {body}");
+        let told = bridge.read_only("/", format!(r#"["{name}",{rest}]"#)).await;
+        says(told, 400, "NOPERM");
     }
 }
 
 #[tokio::test]
 async fn white_space_around_a_configured_credential_does_not_count() {
     let padded = format!(" {TOKEN}\n");
-    let bridge = Bridge::start(["--redis", "spawn", "--credential", &padded]).await;
+    let bridge = Bridge::with(["--credential", &padded]).await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 }

@@ -106,11 +106,7 @@ async fn what_is_no_command_is_told_so() {
         ("/multi-exec", "[[\"SET\",\"k\",1],[[]]]", scalar),
     ] {
         let expected = (400, format!("{{\"error\":\"{error}\"}}"));
-        assert_eq!(
-            answer(bridge.post(path, body)).await,
-            expected,
-            "{path} {body}"
-        );
+        assert_eq!(bridge.ask(path, body).await, expected, "{path} {body}");
     }
     let broken = bridge.post("/", &b"[\"SET\",\"k\",\"\xff\"]"[..]);
     assert_eq!(answer(broken).await.0, 400);
@@ -135,7 +131,7 @@ async fn a_pipeline_answers_each_command_in_order() {
             ),
         ),
     ] {
-        let asked = answer(bridge.post("/pipeline", body)).await;
+        let asked = bridge.ask("/pipeline", body).await;
         assert_eq!(asked, (200, expected), "{body}");
     }
 }
@@ -159,7 +155,7 @@ async fn a_transaction_runs_as_a_whole_or_not_at_all() {
             format!(r#"[{{"result":"OK"}},{WRONGTYPE},{{"result":2}}]"#),
         ),
     ] {
-        let asked = answer(bridge.post("/multi-exec", body)).await;
+        let asked = bridge.ask("/multi-exec", body).await;
         assert_eq!(asked, (status, expected), "{body}");
     }
 }
@@ -169,7 +165,7 @@ async fn a_transaction_runs_as_a_whole_or_not_at_all() {
 async fn transactions_do_not_mix() {
     let bridge = Bridge::spawn().await;
     let count = r#"[["INCR","n"],["INCR","n"]]"#;
-    let counts = (0..50).map(|_| answer(bridge.post("/multi-exec", count)));
+    let counts = (0..50).map(|_| bridge.ask("/multi-exec", count));
     for (_, body) in futures_util::future::join_all(counts).await {
         let results: Vec<u64> = body
             .split(|c: char| !c.is_ascii_digit())

@@ -1,17 +1,12 @@
 //! What `/health` says, which anybody may ask.
 
-use reqwest::Method;
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, answer, connect, until};
-
-async fn health(bridge: &Bridge) -> (u16, String) {
-    answer(bridge.request(Method::GET, "/health")).await
-}
+use crate::support::{Bridge, until};
 
 async fn says(bridge: &Bridge, why: &str) {
     until(why, async || {
-        let (status, body) = health(bridge).await;
+        let (status, body) = bridge.health().await;
         status == 503 && body.contains(why)
     })
     .await;
@@ -26,12 +21,9 @@ async fn a_cluster_that_is_down_is_not_well() {
     for bridge in [&alone, &cluster] {
         says(bridge, "CLUSTERDOWN").await;
     }
-    let mut direct = connect(&redis.url()).await;
-    let mut slots = redis::cmd("CLUSTER");
-    let given = slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
-    given.exec_async(&mut direct).await.expect("the slots");
+    redis.ask::<()>("CLUSTER ADDSLOTSRANGE 0 16383");
     for bridge in [&alone, &cluster] {
-        until("it is well", async || health(bridge).await.0 == 200).await;
+        until("it is well", async || bridge.health().await.0 == 200).await;
     }
 }
 
@@ -50,5 +42,5 @@ async fn a_redis_whose_user_may_not_be_asked_for_all_is_well() {
     let user = "--user default on nopass ~app:* +@all -exists".split(' ');
     let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    assert_eq!(health(&bridge).await.0, 200);
+    assert_eq!(bridge.health().await.0, 200);
 }

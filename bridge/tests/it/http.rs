@@ -11,19 +11,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::support::{Bridge, LIMIT, TOKEN, answer, header};
+use crate::support::{Bridge, LIMIT, TOKEN, answer, header, is, send};
 
 #[tokio::test]
 async fn an_answer_is_framed_exactly() {
     let bridge = Bridge::spawn().await;
     let body = r#"["set","lock:a","tok","nx","px",30000]"#;
-    let request = format!(
-        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nUpstash-Encoding: base64\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
+    let length = format!("Content-Length: {}", body.len());
+    let header = format!("Upstash-Encoding: base64\r\n{length}\r\nConnection: close");
+    let mut stream = bridge.sent("POST /", &header, body).await;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     let varying =
@@ -52,17 +48,11 @@ async fn every_answer_has_a_new_sync_token() {
         ("/pipeline", "[]"),
         ("/multi-exec", "[]"),
     ] {
-        let response = bridge
-            .post(path, body)
-            .header("upstash-sync-token", "")
-            .send()
-            .await
-            .unwrap();
+        let request = bridge.post(path, body).header("upstash-sync-token", "");
+        let response = send(request).await;
         let token = header(&response, "upstash-sync-token").to_owned();
-        assert!(
-            !token.is_empty() && !seen.contains(&token),
-            "{token} after {seen:?}"
-        );
+        let is_new = !token.is_empty() && !seen.contains(&token);
+        assert!(is_new, "{token} after {seen:?}");
         seen.push(token);
     }
 }
@@ -76,27 +66,22 @@ async fn the_type_of_the_body_is_not_insisted_on() {
         "application/x-www-form-urlencoded",
     ] {
         let request = bridge.post("/", r#"["PING"]"#).header("content-type", kind);
-        assert_eq!(
-            answer(request).await,
-            (200, r#"{"result":"PONG"}"#.to_owned()),
-            "{kind}"
-        );
+        is(answer(request).await, 200, r#"{"result":"PONG"}"#);
     }
 }
 
 #[tokio::test]
 async fn other_formats_of_answers_are_refused() {
     let bridge = Bridge::spawn().await;
-    let ask = |format| {
-        answer(
-            bridge
-                .post("/", r#"["PING"]"#)
-                .header("Upstash-Response-Format", format),
-        )
-    };
-    assert_eq!(ask("json").await.0, 200);
     let refused = r#"{"error":"ERR Upstash-Response-Format: only json is served"}"#;
-    assert_eq!(ask("resp2").await, (400, refused.to_owned()));
+    for (format, status, body) in [
+        ("json", 200, r#"{"result":"PONG"}"#),
+        ("resp2", 400, refused),
+    ] {
+        let asked = bridge.post("/", r#"["PING"]"#);
+        let told = answer(asked.header("Upstash-Response-Format", format)).await;
+        is(told, status, body);
+    }
 }
 
 #[tokio::test]
@@ -111,22 +96,14 @@ async fn other_methods_are_refused() {
         (Method::PUT, "/subscribe/c"),
         (Method::PUT, "/psubscribe/*"),
     ] {
-        let response = bridge
-            .request(method.clone(), path)
-            .bearer_auth(TOKEN)
-            .send()
-            .await
-            .unwrap();
+        let request = bridge.request(method.clone(), path).bearer_auth(TOKEN);
+        let response = send(request).await;
         assert_eq!(response.status(), 405, "{method} {path}");
-        assert!(
-            !header(&response, "allow").contains(method.as_str()),
-            "{method} {path}"
-        );
+        let allowed = header(&response, "allow");
+        assert!(!allowed.contains(method.as_str()), "{method} {path}");
         if method != Method::HEAD {
-            assert_eq!(
-                response.text().await.unwrap(),
-                r#"{"error":"ERR this method is not allowed here"}"#
-            );
+            let told = r#"{"error":"ERR this method is not allowed here"}"#;
+            assert_eq!(response.text().await.unwrap(), told);
         }
     }
 }
@@ -147,29 +124,21 @@ async fn a_body_over_the_limit_is_refused_in_json() {
     let frame = move |_| Ok::<_, Infallible>(Frame::data(piece.clone()));
     let pieces = iter((0..100).map(frame));
     let stream = reqwest::Body::wrap(StreamBody::new(pieces));
-    assert_eq!(answer(bridge.post("/", stream)).await, refused);
-    assert_eq!(
-        bridge.run(r#"["STRLEN","k"]"#).await.1,
-        r#"{"result":10485746}"#
-    );
+    assert_eq!(bridge.ask("/", stream).await, refused);
+    let (_, body) = bridge.run(r#"["STRLEN","k"]"#).await;
+    assert_eq!(body, r#"{"result":10485746}"#);
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_not_waited_for() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "100"]).await;
-    let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
-    let head = format!(
-        "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n["
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let bridge = Bridge::with(["--timeout", "100"]).await;
+    let mut stream = bridge.sent("POST /", "Content-Length: 9", "[").await;
     let mut answer = String::new();
     let read = timeout(LIMIT, stream.read_to_string(&mut answer));
     read.await.expect("the connection ends").unwrap();
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    assert!(
-        answer.ends_with(r#"{"error":"ERR the request's body did not arrive in time"}"#),
-        "{answer}"
-    );
+    let end = r#"{"error":"ERR the request's body did not arrive in time"}"#;
+    assert!(answer.ends_with(end), "{answer}");
 }
 
 /// If the connection were closed while the client still writes, it would be reset, and the answer
@@ -178,22 +147,14 @@ async fn a_body_that_does_not_arrive_is_not_waited_for() {
 async fn a_refused_request_leaves_its_connection_usable() {
     let bridge = Bridge::spawn().await;
     let mut stream = TcpStream::connect(bridge.address()).await.unwrap();
-    for (token, status) in [
-        ("wrong", "401 "),
-        (TOKEN, "200 "),
-        ("wrong", "401 "),
-        (TOKEN, "200 "),
-    ] {
+    for (token, status) in [("wrong", "401 "), (TOKEN, "200 ")].repeat(2) {
         let head = format!(
             "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 8\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         // By now an answer would be here that does not wait for the body.
         let early = timeout(Duration::from_millis(50), stream.peek(&mut [0])).await;
-        assert!(
-            early.is_err(),
-            "answered, or closed, before the body was sent"
-        );
+        assert!(early.is_err(), "not before the body was sent");
         stream.write_all(br#"["PING"]"#).await.unwrap();
         let mut answer = Vec::new();
         while !answer.ends_with(b"}") {
@@ -201,9 +162,7 @@ async fn a_refused_request_leaves_its_connection_usable() {
             assert!(read.unwrap() > 0, "closed");
         }
         let answer = String::from_utf8(answer).unwrap();
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}")),
-            "{answer}"
-        );
+        let begin = format!("HTTP/1.1 {status}");
+        assert!(answer.starts_with(&begin), "{answer}");
     }
 }

@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 
 use crate::support::{
-    Bridge, READ_ONLY_TOKEN, TOKEN, answer, command, connect, until, until_blocked,
+    Bridge, READ_ONLY_TOKEN, TOKEN, command, connect, ends, is, until, until_blocked,
 };
 
 async fn runs(id: u32) -> bool {
@@ -60,25 +60,21 @@ async fn the_bridge_ends_with_its_private_redis_and_says_so() {
     let mut bridge = Bridge::spawn().await;
     crate::support::signal(bridge.redis_id().await, "KILL").await;
     assert!(!bridge.exit().await.success());
-    until("the reason is told", async || {
-        bridge.log().contains("the private redis-server ended")
-    })
-    .await;
+    bridge.until_logs("the private redis-server ended").await;
 }
 
 #[tokio::test]
 async fn a_request_under_way_is_answered_before_the_end() {
     let redis = RedisServer::start(&[]);
     let mut bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let asked = tokio::spawn(answer(
-        bridge.post("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#),
-    ));
+    let asked = tokio::spawn(bridge.ask("/pipeline", r#"[["SET","k","v"],["WAIT",1,1000]]"#));
     let mut direct = connect(&redis.url()).await;
     until_blocked(&mut direct).await;
     bridge.signal("TERM").await;
-    assert_eq!(
+    is(
         asked.await.unwrap(),
-        (200, r#"[{"result":"OK"},{"result":0}]"#.to_owned())
+        200,
+        r#"[{"result":"OK"},{"result":0}]"#,
     );
     assert!(bridge.exit().await.success());
 }
@@ -88,7 +84,7 @@ async fn a_request_under_way_is_answered_before_the_end() {
 #[tokio::test]
 async fn an_idle_connection_does_not_delay_the_end() {
     use tokio::io::AsyncWriteExt as _;
-    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "500"]).await;
+    let mut bridge = Bridge::with(["--timeout", "500"]).await;
     let _idle = tokio::net::TcpStream::connect(bridge.address())
         .await
         .unwrap();
@@ -104,13 +100,10 @@ async fn an_idle_connection_does_not_delay_the_end() {
 #[tokio::test]
 async fn options_may_come_from_the_environment() {
     let redis = RedisServer::start(&[]);
-    let started = command::<&str>([])
-        .env("EDGELOCK_BRIDGE_REDIS", redis.url())
-        .env("EDGELOCK_BRIDGE_MAX_REPLY", "nonsense")
-        .output()
-        .await
-        .unwrap();
-    assert!(String::from_utf8_lossy(&started.stderr).contains("'nonsense' for '--max-reply"));
+    let mut bridge = command::<&str>([]);
+    bridge.env("EDGELOCK_BRIDGE_REDIS", redis.url());
+    bridge.env("EDGELOCK_BRIDGE_MAX_REPLY", "nonsense");
+    assert!(ends(bridge).await.contains("'nonsense' for '--max-reply"));
 }
 
 #[tokio::test]
@@ -166,17 +159,10 @@ async fn an_unusable_option_is_told_without_secrets() {
             command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
             command.env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
         }
-        let started = command.args(args.split('|')).output().await.unwrap();
-        let said = String::from_utf8_lossy(&started.stderr);
-        assert!(
-            !started.status.success() && said.contains(reason),
-            "{args:?}: {said}"
-        );
-        assert!(
-            !said.contains("sesame") && !said.contains(TOKEN),
-            "{args:?}: {said}"
-        );
-        assert!(started.stdout.is_empty(), "{args:?}");
+        command.args(args.split('|'));
+        let said = ends(command).await;
+        let tells = ["sesame", TOKEN].iter().any(|secret| said.contains(secret));
+        assert!(said.contains(reason) && !tells, "{args:?}: {said}");
     }
 }
 
@@ -188,15 +174,10 @@ async fn the_bridge_listens_for_its_own_machine_only_unless_told_otherwise() {
 
 #[tokio::test]
 async fn a_bridge_without_a_token_does_not_start() {
-    let started = command::<&str>([])
-        .env_remove("EDGELOCK_BRIDGE_CREDENTIAL")
-        .output()
-        .await
-        .unwrap();
-    assert!(!started.status.success());
-    let said = String::from_utf8_lossy(&started.stderr);
+    let mut bridge = command::<&str>([]);
+    bridge.env_remove("EDGELOCK_BRIDGE_CREDENTIAL");
     assert_eq!(
-        said.trim(),
+        ends(bridge).await.trim(),
         "edgelock-bridge: which credential do clients send? Set EDGELOCK_BRIDGE_CREDENTIAL to 16 ASCII characters or more, without blanks; make one with: openssl rand -hex 32"
     );
 }
@@ -205,13 +186,9 @@ async fn a_bridge_without_a_token_does_not_start() {
 async fn a_number_that_is_far_too_large_is_told_and_breaks_nothing() {
     for option in ["--max-reply", "--max-connections", "--timeout"] {
         for number in [u64::MAX, i64::MAX as u64, u64::MAX / 8 + 1] {
-            let mut bridge = command(["--redis", "spawn", option, &number.to_string()]);
-            let ended = bridge.output().await.expect("it ends");
-            let said = String::from_utf8_lossy(&ended.stderr);
-            assert!(
-                said.contains(option) && !said.contains("panicked"),
-                "{said}"
-            );
+            let said = ends(command(["--redis", "spawn", option, &number.to_string()])).await;
+            let is_told = said.contains(option) && !said.contains("panicked");
+            assert!(is_told, "{said}");
         }
     }
 }

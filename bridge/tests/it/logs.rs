@@ -21,7 +21,7 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
         ("/subscribe/the-key,", ""),
         ("/the-key/the-value", ""),
     ] {
-        answer(bridge.post(path, body)).await;
+        bridge.ask(path, body).await;
         answer(
             bridge
                 .request(Method::POST, path)
@@ -40,10 +40,7 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
         bridge.run(r#"["GET","the-key"]"#).await.0 == 503
     })
     .await;
-    until("it is told", async || {
-        bridge.log().contains("redis cannot be reached")
-    })
-    .await;
+    bridge.until_logs("redis cannot be reached").await;
 
     let log = bridge.log();
     for line in log.lines() {
@@ -75,9 +72,6 @@ async fn requests_are_not_logged_unless_asked_for() {
     bridge.run(r#"["PING"]"#).await;
     bridge.signal("TERM").await;
     bridge.exit().await;
-    until("the end is logged", async || {
-        bridge.log().contains("stopping")
-    })
-    .await;
+    bridge.until_logs("stopping").await;
     assert!(!bridge.log().contains("request"), "{}", bridge.log());
 }

@@ -1,9 +1,8 @@
 //! Redis is away, comes back, or gives no answer.
 
-use reqwest::Method;
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, answer, connect, until};
+use crate::support::{Bridge, connect, is, says, until, until_busy};
 
 const UNREACHABLE: &str =
     r#"{"error":"ERR Redis cannot be reached; nothing was executed","executed":false}"#;
@@ -15,7 +14,6 @@ const LATE: &str =
 async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
     let mut redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
-    let health = || answer(bridge.request(Method::GET, "/health"));
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 
     redis.kill();
@@ -24,31 +22,17 @@ async fn a_lost_redis_is_told_at_once_and_its_return_found_by_itself() {
     })
     .await;
     for path in ["/pipeline", "/multi-exec"] {
-        assert_eq!(
-            answer(bridge.post(path, r#"[["PING"]]"#)).await,
-            (503, UNREACHABLE.to_owned())
-        );
+        is(bridge.ask(path, r#"[["PING"]]"#).await, 503, UNREACHABLE);
     }
-    assert_eq!(
-        answer(bridge.post("/subscribe/c", "")).await,
-        (503, UNREACHABLE.to_owned())
-    );
-    assert_eq!(
-        health().await,
-        (503, r#"{"error":"ERR Redis does not answer"}"#.to_owned())
-    );
+    is(bridge.ask("/subscribe/c", "").await, 503, UNREACHABLE);
+    let told = bridge.health().await;
+    is(told, 503, r#"{"error":"ERR Redis does not answer"}"#);
 
     redis.restart().expect("it starts again");
-    until("the return is noticed", async || {
-        bridge.log().contains("redis is back")
-    })
-    .await;
+    bridge.until_logs("redis is back").await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
-    assert_eq!(
-        answer(bridge.post("/multi-exec", r#"[["PING"]]"#)).await.0,
-        200
-    );
-    assert_eq!(health().await.0, 200);
+    assert_eq!(bridge.ask("/multi-exec", r#"[["PING"]]"#).await.0, 200);
+    assert_eq!(bridge.health().await.0, 200);
 }
 
 #[tokio::test]
@@ -56,15 +40,9 @@ async fn a_bridge_starts_without_redis_and_finds_it_later() {
     let mut redis = RedisServer::start(&[]);
     redis.kill();
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    assert_eq!(
-        bridge.run(r#"["PING"]"#).await,
-        (503, UNREACHABLE.to_owned())
-    );
+    is(bridge.run(r#"["PING"]"#).await, 503, UNREACHABLE);
     redis.restart().expect("it starts again");
-    until("redis is found", async || {
-        bridge.run(r#"["PING"]"#).await.0 == 200
-    })
-    .await;
+    bridge.until_ping(200).await;
 }
 
 /// The outcome is unknown. The bridge does not say that nothing was executed, and does not try
@@ -74,20 +52,12 @@ async fn a_command_in_flight_when_redis_dies_is_unknown_and_not_sent_again() {
     let mut redis = RedisServer::start(&["--busy-reply-threshold", "10"]);
     let bridge = Bridge::start(["--redis", &redis.url(), "--timeout", "600000"]).await;
     let endless = r#"["EVAL","redis.call('SET',KEYS[1],1) while true do end",1,"k"]"#;
-    let asked = tokio::spawn(answer(bridge.post("/", endless)));
-    let mut direct = connect(&redis.url()).await;
-    until("the script runs", async || {
-        let pong = redis::cmd("PING").exec_async(&mut direct).await;
-        pong.is_err_and(|error| error.code() == Some("BUSY"))
-    })
-    .await;
+    let asked = tokio::spawn(bridge.ask("/", endless));
+    until_busy(&mut connect(&redis.url()).await).await;
     redis.kill();
     redis.restart().expect("it starts again");
     assert_eq!(asked.await.unwrap(), (503, BROKEN.to_owned()));
-    until("redis is found", async || {
-        bridge.run(r#"["EXISTS","k"]"#).await.0 == 200
-    })
-    .await;
+    bridge.until_ping(200).await;
     assert_eq!(bridge.run(r#"["EXISTS","k"]"#).await.1, r#"{"result":0}"#);
 }
 
@@ -111,10 +81,7 @@ async fn a_redis_that_hangs_is_not_waited_for_beyond_the_time_out() {
     })
     .await;
     redis.wake();
-    until("redis is found", async || {
-        bridge.run(r#"["PING"]"#).await.0 == 200
-    })
-    .await;
+    bridge.until_ping(200).await;
 }
 
 /// Redis quotes 128 bytes of the arguments of an unknown command, which here end in half an `é`.
@@ -124,19 +91,13 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
     let bridge = Bridge::spawn().await;
     let before = bridge.run(r#"["CLIENT","ID"]"#).await;
     let unknown = format!(r#"["NOSUCH","x{}"]"#, "é".repeat(100));
-    let (status, body) = bridge.run(&unknown).await;
-    assert!(status == 400 && body.contains("éé\u{fffd}'"), "{body}");
-    assert_eq!(
-        bridge
-            .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
-            .await
-            .0,
-        400
-    );
-    assert_eq!(
-        bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await.0,
-        200
-    );
+    says(bridge.run(&unknown).await, 400, "éé\u{fffd}'");
+    let (status, _) = bridge
+        .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
+        .await;
+    assert_eq!(status, 400);
+    let (status, _) = bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await;
+    assert_eq!(status, 200);
     // The connection is still the same.
     assert_eq!(bridge.run(r#"["CLIENT","ID"]"#).await, before);
 }
@@ -145,21 +106,12 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
 async fn a_connection_that_redis_closes_is_replaced() {
     let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let mut direct = connect(&redis.url()).await;
     for _ in 0..5 {
         let (_, id) = bridge.run(r#"["CLIENT","ID"]"#).await;
         let id: String = id.chars().filter(char::is_ascii_digit).collect();
-        let kill = redis::cmd("CLIENT")
-            .arg("KILL")
-            .arg("ID")
-            .arg(id)
-            .exec_async(&mut direct)
-            .await;
-        kill.expect("the bridge's connection is there to be closed");
-        until("a new connection", async || {
-            bridge.run(r#"["PING"]"#).await.0 == 200
-        })
-        .await;
+        // The bridge's connection is there to be closed.
+        assert_eq!(redis.ask::<u64>(&format!("CLIENT KILL ID {id}")), 1);
+        bridge.until_ping(200).await;
     }
 }
 
@@ -186,8 +138,5 @@ async fn why_redis_cannot_be_reached_is_in_the_log() {
         second.is_some_and(|second| second == "1")
     })
     .await;
-    until("the reason is told", async || {
-        bridge.log().contains("max number of clients reached")
-    })
-    .await;
+    bridge.until_logs("max number of clients reached").await;
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use reqwest::Method;
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, READ_ONLY_TOKEN, answer, connect, counted, header, until};
+use crate::support::{
+    Bridge, READ_ONLY_TOKEN, answer, connect, counted, refused_for_now, until, until_busy,
+};
 
 /// Nothing was executed, and it is worth asking again.
 #[tokio::test]
@@ -13,27 +15,14 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
     let redis = RedisServer::start(&[]);
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     assert_eq!(bridge.run(r#"["SET","k","v"]"#).await.0, 200);
-    let mut direct = connect(&redis.url()).await;
-    redis::cmd("CONFIG")
-        .arg("SET")
-        .arg("maxmemory")
-        .arg("1")
-        .exec_async(&mut direct)
-        .await
-        .expect("a setting");
+    redis.limit_memory("1").expect("a setting");
     // Redis refuses a transaction when its command is queued.
     for (path, request) in [
         ("/", r#"["SET","k","w"]"#),
         ("/multi-exec", r#"[["GET","k"],["SET","k","w"]]"#),
     ] {
-        let refused = bridge.post(path, request).send().await.unwrap();
-        assert_eq!(refused.status(), 503);
-        assert_eq!(header(&refused, "retry-after"), "1");
-        let body = refused.text().await.unwrap();
-        assert!(
-            body.starts_with(r#"{"error":"OOM "#) && body.ends_with(r#","executed":false}"#),
-            "{body}"
-        );
+        let body = refused_for_now(bridge.post(path, request)).await;
+        assert!(body.starts_with(r#"{"error":"OOM "#), "{body}");
     }
     // Reads are still served.
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
@@ -46,19 +35,10 @@ async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
     let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;
     let endless = bridge.post("/", endless).timeout(Duration::from_secs(1));
     assert!(endless.send().await.is_err());
-    let busy = async || bridge.post("/", r#"["PING"]"#).send().await.unwrap();
-    let mut refused = busy().await;
-    until("it is busy", async || {
-        refused = busy().await;
-        refused.status() != 200
-    })
-    .await;
-    assert_eq!(refused.status(), 503);
-    assert_eq!(header(&refused, "retry-after"), "1");
-    let body = refused.text().await.unwrap();
+    bridge.until_ping(503).await;
+    let body = refused_for_now(bridge.post("/", r#"["PING"]"#)).await;
     assert!(
-        body.starts_with(r#"{"error":"BUSY Valkey is busy "#)
-            && body.ends_with(r#","executed":false}"#),
+        body.starts_with(r#"{"error":"BUSY Valkey is busy "#),
         "{body}"
     );
 }
@@ -72,19 +52,12 @@ async fn busy(redis: &RedisServer) {
         // The client stops waiting before that, and the script goes on.
         let _ = theirs.exec_async(&mut other).await;
     });
-    let mut direct = connect(&redis.url()).await;
-    until("it is busy", async || {
-        let pong = redis::cmd("PING").exec_async(&mut direct).await;
-        pong.is_err_and(|error| error.code() == Some("BUSY"))
-    })
-    .await;
+    until_busy(&mut connect(&redis.url()).await).await;
 }
 
 async fn is_free_again(redis: &RedisServer) {
     let mut direct = connect(&redis.url()).await;
-    let mut kill = redis::cmd("SCRIPT");
-    let killed = kill.arg("KILL").exec_async(&mut direct).await;
-    killed.expect("it runs");
+    redis.ask::<()>("SCRIPT KILL");
     until("it has ended", async || {
         let pong = redis::cmd("PING").exec_async(&mut direct).await;
         pong.is_ok()
@@ -117,12 +90,7 @@ async fn whatever_is_asked_of_a_busy_redis_is_unavailable_with_when_to_come_back
             bridge.post("/multi-exec", r#"[["GET","k"]]"#),
             read.body(r#"["GET","k"]"#),
         ] {
-            let refused = asked.send().await.unwrap();
-            let (status, url) = (refused.status(), refused.url().clone());
-            let retry = refused.headers().contains_key("retry-after");
-            let body = refused.text().await.unwrap();
-            assert_eq!((status.as_u16(), retry), (503, true), "{url}: {body}");
-            assert!(body.ends_with(r#","executed":false}"#), "{url}: {body}");
+            refused_for_now(asked).await;
         }
     }
     is_free_again(&redis).await;

@@ -1,9 +1,8 @@
 //! A Redis that wants a password, and where the bridge takes the password from.
 
-use reqwest::Method;
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, answer, until};
+use crate::support::{Bridge, says};
 
 const SECRET: &str = "redis-secret";
 const NOT_LET_IN: &str = r#"{"error":"ERR Redis wants a password that the bridge does not have; nothing was executed","executed":false}"#;
@@ -29,15 +28,11 @@ async fn a_redis_that_wants_a_password_is_told_with_how_to_give_it() {
         let refused = (503, NOT_LET_IN.to_owned());
         assert_eq!(bridge.run(r#"["GET","k"]"#).await, refused);
         for path in ["/pipeline", "/multi-exec"] {
-            assert_eq!(answer(bridge.post(path, r#"[["GET","k"]]"#)).await, refused);
+            assert_eq!(bridge.ask(path, r#"[["GET","k"]]"#).await, refused);
         }
-        assert_eq!(answer(bridge.post("/subscribe/c", "")).await, refused);
-        let (status, health) = answer(bridge.request(Method::GET, "/health")).await;
-        assert!(
-            status == 503 && health.contains("wants a password"),
-            "{health}"
-        );
-        until("the operator is told", async || bridge.log().contains(told)).await;
+        assert_eq!(bridge.ask("/subscribe/c", "").await, refused);
+        says(bridge.health().await, 503, "wants a password");
+        bridge.until_logs(told).await;
         assert!(!bridge.log().contains("secret"), "{}", bridge.log());
     }
     let bridge = Bridge::start(["--redis", &with_password(&redis, SECRET)]).await;

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::support::{Bridge, TOKEN, answer};
+use crate::support::{Bridge, TOKEN, answer, is};
 
 #[tokio::test]
 async fn a_path_is_a_command() {
@@ -36,10 +36,7 @@ async fn a_path_is_a_command() {
 #[tokio::test]
 async fn bytes_that_are_no_text_arrive() {
     let bridge = Bridge::spawn().await;
-    assert_eq!(
-        answer(bridge.post("/set/%FF%00", &b"\xfe\x00"[..])).await.0,
-        200
-    );
+    assert_eq!(bridge.ask("/set/%FF%00", &b"\xfe\x00"[..]).await.0, 200);
     let request = bridge
         .post("/get/%ff%00", "")
         .header("Upstash-Encoding", "base64");
@@ -68,10 +65,7 @@ async fn errors_have_the_same_status_as_elsewhere() {
         );
     }
     let root = bridge.request(Method::GET, "/").bearer_auth(TOKEN);
-    assert_eq!(
-        answer(root).await,
-        (400, r#"{"error":"ERR empty command"}"#.to_owned())
-    );
+    is(answer(root).await, 400, r#"{"error":"ERR empty command"}"#);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Commands that would harm others who use the bridge.
 
-use crate::support::{Bridge, answer, connect, until_blocked};
+use crate::support::{Bridge, as_json, connect, is, until_blocked};
 
 const REFUSED: &str = "\
     BLPOP k 0, brpop k 0, BRPOPLPUSH a b 0, BLMOVE a b LEFT LEFT 0, BLMPOP 0 1 k LEFT, \
@@ -20,11 +20,7 @@ const REFUSED: &str = "\
 async fn commands_that_block_change_the_connection_or_administer_are_refused() {
     let bridge = Bridge::spawn().await;
     for command in REFUSED.split(", ") {
-        let words: Vec<_> = command
-            .split(' ')
-            .map(|word| format!("\"{word}\""))
-            .collect();
-        let (status, body) = bridge.run(&format!("[{}]", words.join(","))).await;
+        let (status, body) = bridge.run(&as_json(command)).await;
         assert_eq!(status, 400, "{command}");
         assert!(
             body.contains(" is not served here: ")
@@ -33,10 +29,8 @@ async fn commands_that_block_change_the_connection_or_administer_are_refused() {
         );
     }
     // None of them affected the next command: nothing is queued, muted, or in another database.
-    assert_eq!(
-        bridge.run(r#"["SET","k","v"]"#).await.1,
-        r#"{"result":"OK"}"#
-    );
+    let (_, body) = bridge.run(r#"["SET","k","v"]"#).await;
+    assert_eq!(body, r#"{"result":"OK"}"#);
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);
 }
 
@@ -62,18 +56,15 @@ async fn a_wait_for_replicas_counts_the_writes_before_it() {
     let bridge = Bridge::spawn().await;
     let body = r#"[["SET","k","v"],["WAIT",1,10],["GET","k"]]"#;
     let expected = r#"[{"result":"OK"},{"result":0},{"result":"v"}]"#;
-    assert_eq!(
-        answer(bridge.post("/pipeline", body)).await,
-        (200, expected.to_owned())
-    );
+    is(bridge.ask("/pipeline", body).await, 200, expected);
 }
 
 /// `WAIT` keeps its connection until replicas answer, and here there are none.
 #[tokio::test]
 async fn a_wait_for_replicas_holds_up_nobody_else() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
+    let bridge = Bridge::with(["--timeout", "600000"]).await;
     let body = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
-    let waiting = tokio::spawn(answer(bridge.post("/pipeline", body)));
+    let waiting = tokio::spawn(bridge.ask("/pipeline", body));
     let mut direct = connect(&bridge.redis_url()).await;
     until_blocked(&mut direct).await;
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);

@@ -5,7 +5,7 @@ use reqwest::{Method, Response};
 use testkit::stack::RedisServer;
 use tokio::time::timeout;
 
-use crate::support::{Bridge, LIMIT, TOKEN, answer, header, until};
+use crate::support::{Bridge, LIMIT, TOKEN, header, is, send, until};
 
 /// Clients skip comments, but people who look at a stream read them.
 const LOST: &str = ": the connection to redis was lost";
@@ -22,21 +22,15 @@ impl Events {
     }
 
     async fn of(command: &str, bridge: &Bridge, name: &str) -> Self {
-        let response = bridge
-            .post(&format!("/{command}/{name}"), "[]")
-            .send()
-            .await
-            .unwrap();
+        let response = send(bridge.post(&format!("/{command}/{name}"), "[]")).await;
         assert_eq!(response.status(), 200);
         let mut events = Self {
             response,
             arrived: String::new(),
         };
         let begun = events.next().await.expect("a confirmation");
-        assert!(
-            begun.starts_with(&format!("data: {command},")) && begun.ends_with(",1"),
-            "{begun}"
-        );
+        let data = format!("data: {command},");
+        assert!(begun.starts_with(&data) && begun.ends_with(",1"), "{begun}");
         events
     }
 
@@ -67,22 +61,14 @@ async fn a_subscriber_hears_what_is_published() {
     let bridge = Bridge::spawn().await;
     for method in [Method::GET, Method::POST] {
         let request = bridge.request(method, "/subscribe/news").bearer_auth(TOKEN);
-        let mut response = request
-            .header("accept", "text/event-stream")
-            .send()
-            .await
-            .unwrap();
+        let mut response = send(request.header("accept", "text/event-stream")).await;
         assert_eq!(header(&response, "content-type"), "text/event-stream");
         assert_eq!(header(&response, "cache-control"), "no-cache");
-        assert_eq!(
-            response.chunk().await.unwrap().unwrap(),
-            "data: subscribe,news,1\n\n"
-        );
-        publish(&bridge, "news", "hello").await;
-        assert_eq!(
-            response.chunk().await.unwrap().unwrap(),
-            "data: message,news,hello\n\n"
-        );
+        for event in ["subscribe,news,1", "message,news,hello"] {
+            let heard = response.chunk().await.unwrap().unwrap();
+            assert_eq!(heard, format!("data: {event}\n\n"));
+            publish(&bridge, "news", "hello").await;
+        }
     }
 }
 
@@ -111,10 +97,8 @@ async fn messages_keep_their_content_and_order() {
     let script = format!("for i=1,100 do {publish},i) end {publish},'\\\\255')");
     bridge.run(&format!(r#"["EVAL","{script}",0]"#)).await;
     for number in 1..=100 {
-        assert_eq!(
-            events.next().await.unwrap(),
-            format!("data: message,c,{number}")
-        );
+        let event = format!("data: message,c,{number}");
+        assert_eq!(events.next().await, Some(event));
     }
     assert_eq!(events.next().await.unwrap(), "data: message,c,\u{fffd}");
 }
@@ -147,14 +131,11 @@ async fn a_message_does_not_wait_for_others() {
 async fn redis_knows_the_listeners_and_forgets_those_that_went() {
     let bridge = Bridge::spawn().await;
     let count = async |channel: &str| {
-        let (_, body) = bridge
-            .run(&format!(r#"["PUBSUB","NUMSUB","{channel}"]"#))
-            .await;
+        let asked = format!(r#"["PUBSUB","NUMSUB","{channel}"]"#);
+        let (_, body) = bridge.run(&asked).await;
         let count = body.strip_prefix(&format!(r#"{{"result":["{channel}","#));
-        count
-            .and_then(|count| count.strip_suffix("]}"))
-            .expect("a count")
-            .to_owned()
+        let count = count.and_then(|count| count.strip_suffix("]}"));
+        count.expect("a count").to_owned()
     };
     let channels: Vec<_> = (0..10).map(|number| format!("waiter:{number}")).collect();
     let mut listeners = join_all(channels.iter().map(|name| Events::open(&bridge, name))).await;
@@ -236,14 +217,10 @@ async fn a_channel_is_all_that_follows_in_the_path() {
         "/psubscribe/a,b",
     ] {
         let error = r#"{"error":"ERR the name of a channel, or a pattern, must not be empty, nor hold a comma, CR or LF"}"#;
-        assert_eq!(
-            answer(bridge.post(path, "")).await,
-            (400, error.to_owned()),
-            "{path}"
-        );
+        is(bridge.ask(path, "").await, 400, error);
     }
     for path in ["/subscribe", "/psubscribe", "/monitor"] {
-        assert_eq!(answer(bridge.post(path, "[]")).await.0, 400, "{path}");
+        assert_eq!(bridge.ask(path, "[]").await.0, 400, "{path}");
     }
 }
 
@@ -283,12 +260,9 @@ async fn a_stream_ends_with_redis() {
     redis.kill();
     assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
-    until("it is told", async || {
-        bridge
-            .log()
-            .contains("the connection for messages was lost")
-    })
-    .await;
+    bridge
+        .until_logs("the connection for messages was lost")
+        .await;
 }
 
 /// Otherwise the stream would stay open, and silent, for ever.
@@ -304,7 +278,7 @@ async fn a_stream_ends_when_redis_hangs() {
 
 #[tokio::test]
 async fn a_stream_ends_with_the_bridge() {
-    let mut bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
+    let mut bridge = Bridge::with(["--timeout", "600000"]).await;
     let mut events = Events::open(&bridge, "c").await;
     bridge.signal("TERM").await;
     assert_eq!(events.next().await, None);
@@ -317,7 +291,7 @@ async fn a_channel_that_redis_forbids_is_told_as_redis_puts_it() {
     let user = "--user default on nopass +@all ~* resetchannels".split(' ');
     let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
-    let (status, body) = answer(bridge.post("/subscribe/c", "")).await;
+    let (status, body) = bridge.ask("/subscribe/c", "").await;
     assert!(
         status == 400 && body.starts_with(r#"{"error":"NOPERM "#),
         "{status} {body}"

@@ -6,7 +6,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use tempfile::TempDir;
 use testkit::stack::{RedisServer, free_port};
 
-use crate::support::{Bridge, answer, until};
+use crate::support::{Bridge, is, says, until};
 
 /// Writes the authority's certificate, and the server's with its key, to `folder`.
 fn certify(folder: &TempDir) {
@@ -47,28 +47,14 @@ async fn redis_may_be_behind_tls_with_a_user_and_a_password() {
     let url = format!("rediss://ann:open%40sesame@127.0.0.1:{port}/3");
     let authority = folder.path().join("ca.pem");
     let bridge = Bridge::trusting(&authority, &url).await;
-    assert_eq!(
-        bridge.run(r#"["SET","k","v"]"#).await,
-        (200, r#"{"result":"OK"}"#.to_owned())
-    );
-    assert_eq!(
-        answer(bridge.post("/multi-exec", r#"[["GET","k"]]"#))
-            .await
-            .1,
-        r#"[{"result":"v"}]"#
-    );
+    let told = bridge.run(r#"["SET","k","v"]"#).await;
+    is(told, 200, r#"{"result":"OK"}"#);
+    let (_, body) = bridge.ask("/multi-exec", r#"[["GET","k"]]"#).await;
+    assert_eq!(body, r#"[{"result":"v"}]"#);
     let mut events = bridge.post("/subscribe/c", "").send().await.unwrap();
-    assert_eq!(
-        events.chunk().await.unwrap().unwrap(),
-        "data: subscribe,c,1\n\n"
-    );
-    assert!(
-        bridge
-            .run(r#"["CLIENT","INFO"]"#)
-            .await
-            .1
-            .contains(" db=3 ")
-    );
+    let begun = events.chunk().await.unwrap().unwrap();
+    assert_eq!(begun, "data: subscribe,c,1\n\n");
+    says(bridge.run(r#"["CLIENT","INFO"]"#).await, 200, " db=3 ");
 }
 
 #[tokio::test]
@@ -78,17 +64,11 @@ async fn a_certificate_that_does_not_fit_is_an_outage() {
     let right = format!("rediss://ann:open%40sesame@127.0.0.1:{port}");
     let other = TempDir::new().unwrap();
     certify(&other);
+    let elsewhere = right.replace("127.0.0.1", "localhost");
+    let stranger = other.path().join("ca.pem");
     for (url, authority, reason) in [
-        (
-            right.clone(),
-            &other.path().join("ca.pem"),
-            "invalid peer certificate",
-        ),
-        (
-            right.replace("127.0.0.1", "localhost"),
-            &authority,
-            "certificate not valid for name",
-        ),
+        (right, &stranger, "invalid peer certificate"),
+        (elsewhere, &authority, "certificate not valid for name"),
     ] {
         let bridge = Bridge::trusting(authority, &url).await;
         let (status, body) = bridge.run(r#"["PING"]"#).await;

@@ -6,11 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use edgelock_fuzz::{INPUTS, Mutants, Text, check};
 use serde_json::Value as Json;
 
-use super::{ELEMENT, Malformed, Reader, Refused, cost_of_one};
-use crate::link::Message;
+use super::{ELEMENT, Malformed, Reader, TOO_LARGE, cost_of_one};
+use crate::dial::NodeAddr;
 use crate::redirect;
 use crate::reply::{self, Encoding};
-use crate::slot_map::{self, NodeAddr};
+use crate::slot_map;
+use crate::topic::Message;
 use redis::Value;
 
 const CORPUS: &str = include_str!("../../../../fuzz/corpus/resp.txt");
@@ -49,7 +50,7 @@ fn what_redis_sends_is_the_same_in_pieces_of_any_size_and_never_too_large() {
             let both = whole.len().min(pieces.len());
             assert_eq!(whole[..both], pieces[..both], "in pieces of {piece}");
             for reply in pieces {
-                let is_refused = reply == super::error(Refused::TooLarge.text());
+                let is_refused = reply == super::error(TOO_LARGE);
                 assert!(
                     is_refused || cost_of_one(&reply) <= LARGEST + ELEMENT,
                     "{reply:?}"
@@ -81,9 +82,10 @@ fn what_redis_replies_becomes_json_from_which_each_byte_can_be_read() {
 }
 
 fn json(reply: &Value, encoding: Encoding) -> Json {
-    let mut out = reply::Json::up_to(usize::MAX);
+    let (bytes, largest) = (Vec::new(), usize::MAX);
+    let mut out = reply::Json { bytes, largest };
     out.outcome(reply, encoding);
-    serde_json::from_slice(&out.into_bytes()).expect("JSON")
+    serde_json::from_slice(&out.bytes).expect("JSON")
 }
 
 /// Whether `json` is this reply in base64.

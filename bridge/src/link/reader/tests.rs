@@ -40,15 +40,10 @@ fn status(text: &str) -> Value {
 #[test]
 fn values_stay_as_they_are_whatever_they_look_like() {
     let (nil, int) = (Value::Nil, Value::Int);
+    let strange = [bulk(b"-\xff\r\n+\xfe"), int(-7), nil, bulk(""), Value::Nil];
     check(
         b"*5\r\n$6\r\n-\xff\r\n+\xfe\r\n:-7\r\n$-1\r\n$0\r\n\r\n*-1\r\n",
-        &[Value::Array(vec![
-            bulk(b"-\xff\r\n+\xfe"),
-            int(-7),
-            nil,
-            bulk(""),
-            Value::Nil,
-        ])],
+        &[Value::Array(strange.into())],
     );
     let inner = Value::Array(vec![Value::Nil, int(1), Value::Array(vec![status("x")])]);
     check(
@@ -59,15 +54,7 @@ fn values_stay_as_they_are_whatever_they_look_like() {
 
 #[test]
 fn what_is_no_resp_is_told_from_replies() {
-    for arrives in [
-        "HTTP/1.1 400\r\n",
-        ":x\r\n",
-        "$\r\n",
-        "$-2\r\n",
-        "*x\r\n",
-        ":1\n",
-        "\n",
-    ] {
+    for arrives in "HTTP/1.1 400\r\n|:x\r\n|$\r\n|$-2\r\n|*x\r\n|:1\n|\n".split('|') {
         let read = Reader::new(LARGEST, false).next(&mut arrives.as_bytes(), &mut 0);
         assert!(read.is_err(), "{arrives:?}");
     }
@@ -77,14 +64,14 @@ fn what_is_no_resp_is_told_from_replies() {
 
 #[test]
 fn what_is_nested_too_deep_is_one_error_and_what_follows_passes() {
-    let deep = |depth| [b"*2\r\n:0\r\n".repeat(depth), b"+end\r\n".to_vec()].concat();
+    let deep = |depth| format!("{}+end\r\n", "*2\r\n:0\r\n".repeat(depth)).into_bytes();
     let nested = (0..DEEPEST).fold(status("end"), |inner, _| {
         Value::Array(vec![Value::Int(0), inner])
     });
     check(&deep(DEEPEST), &[nested]);
     for depth in [DEEPEST + 1, 500] {
         let arrives = [&deep(depth)[..], b":7\r\n", &deep(depth)].concat();
-        let refused = || error(Refused::TooDeep.text());
+        let refused = || error(TOO_DEEP);
         // This many elements would be too many if their depth were not refused first.
         let mut reader = Reader::new(100 * LARGEST, false);
         let replies = read(&mut reader, &arrives, 7);
@@ -137,15 +124,10 @@ fn of_a_message_that_is_too_large_only_the_payload_is_left_away() {
 fn what_is_too_large_is_one_error_and_what_follows_passes() {
     let largest = "x".repeat(LARGEST - ELEMENT);
     check(&text(&largest), &[bulk(&largest)]);
-    let refused = || error(Refused::TooLarge.text());
-    let elements = |count: usize| {
-        [
-            format!("*{count}\r\n").into_bytes(),
-            b":1\r\n".repeat(count),
-        ]
-        .concat()
-    };
-    let line = |length| [b"+".to_vec(), b"x".repeat(length), b"\r\n".to_vec()].concat();
+    let refused = || error(TOO_LARGE);
+    let elements = |count| format!("*{count}\r\n{}", ":1\r\n".repeat(count)).into_bytes();
+    let line = |length| format!("+{}\r\n", "x".repeat(length)).into_bytes();
+    let [most, more] = [9_000, 900].map(|length| text("x".repeat(length)));
     for too_large in [
         text("x".repeat(LARGEST + 1 - ELEMENT)),
         text("x\r\n".repeat(100_000)),
@@ -153,13 +135,7 @@ fn what_is_too_large_is_one_error_and_what_follows_passes() {
         line(30_000),
         // One Lua string in many places.
         [b"*4\r\n".to_vec(), line(3_000).repeat(4)].concat(),
-        [
-            b"*3\r\n".to_vec(),
-            text("x".repeat(9_000)),
-            text("x".repeat(900)),
-            elements(3),
-        ]
-        .concat(),
+        [b"*3\r\n", &*most, &more, &elements(3)].concat(),
     ] {
         let arrives = [&too_large[..], b":7\r\n", &too_large, b"$-1\r\n"].concat();
         check(&arrives, &[refused(), Value::Int(7), refused(), Value::Nil]);

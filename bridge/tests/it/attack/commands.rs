@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{HonestClient, many};
-use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, connect, counted};
+use crate::support::{Bridge, READ_ONLY_TOKEN, TOKEN, answer, as_json, connect, counted, is, says};
 
 /// Redis closes a connection on which it reads `POST` or `Host:`, to guard itself against HTTP.
 #[tokio::test]
@@ -17,14 +17,10 @@ async fn nobody_can_have_redis_close_the_connection_that_others_share() {
             r#"["hOsT:","x"]"#,
             r#"["HOST:"]"#,
         ] {
-            let (status, body) = bridge.run(command).await;
-            assert!(
-                status == 400 && body.contains("is not served here"),
-                "{body}"
-            );
+            says(bridge.run(command).await, 400, "is not served here");
             let list = format!("[{command}]");
             for path in ["/pipeline", "/multi-exec"] {
-                let (_, body) = answer(bridge.post(path, list.clone())).await;
+                let (_, body) = bridge.ask(path, list.clone()).await;
                 assert!(body.contains("is not served here"), "{body}");
             }
         }
@@ -39,7 +35,7 @@ async fn nobody_can_have_redis_close_the_connection_that_others_share() {
 /// The options of `XREADGROUP` have no order, and a group or stream may be called like an option.
 #[tokio::test]
 async fn no_read_of_a_stream_blocks_however_it_is_written() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "2000"]).await;
+    let bridge = Bridge::with(["--timeout", "2000"]).await;
     for group in ["g", "STREAMS", "BLOCK"] {
         let create = format!(r#"["XGROUP","CREATE","s","{group}","$","MKSTREAM"]"#);
         assert_eq!(bridge.run(&create).await.0, 200);
@@ -55,11 +51,8 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
         "XREAD BLOCK 0 STREAMS s $",
         "XREAD COUNT 1 BLOCK 0 STREAMS s $",
     ] {
-        let (status, body) = bridge.run(&as_json(command)).await;
-        assert!(
-            status == 400 && body.contains("it blocks the connection"),
-            "{command}: {body}"
-        );
+        let told = bridge.run(&as_json(command)).await;
+        says(told, 400, "it blocks the connection");
     }
     beside.got_all().await;
     // Here `BLOCK` is only a name, so the command is allowed.
@@ -68,11 +61,8 @@ async fn no_read_of_a_stream_blocks_however_it_is_written() {
         "XREADGROUP GROUP BLOCK STREAMS NOACK STREAMS s >",
         "XREAD COUNT 1 STREAMS BLOCK 0",
     ] {
-        assert_eq!(
-            bridge.run(&as_json(command)).await,
-            (200, r#"{"result":null}"#.to_owned()),
-            "{command}"
-        );
+        let told = bridge.run(&as_json(command)).await;
+        is(told, 200, r#"{"result":null}"#);
     }
 }
 
@@ -116,28 +106,16 @@ async fn nothing_gets_past_the_bridge_behind_a_nul() {
     assert_eq!(bridge.run(command).await.0, 200);
 }
 
-fn as_json(command: &str) -> String {
-    serde_json::to_string(&command.split(' ').collect::<Vec<_>>()).expect("words")
-}
-
 /// Redis executes what it was sent, even if nobody waits for it any more.
 #[tokio::test]
 async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
     // The credential that locks use may not run such commands.
-    let options = ["--timeout", "1000", "--dangerous-commands"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
-    let text = "x".repeat(1500);
-    assert_eq!(
-        bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
-        200
-    );
+    let bridge = Bridge::with(["--timeout", "1000", "--dangerous-commands"]).await;
+    bridge.set("text", &"x".repeat(1500)).await;
     let beside = HonestClient::of(&bridge).await;
     let slow = vec![r#"["LCS","text","text","LEN"]"#; 1000].join(",");
-    let asked = bridge
-        .request(Method::POST, "/pipeline")
-        .bearer_auth(READ_ONLY_TOKEN);
-    let (status, body) = answer(asked.body(format!("[{slow}]"))).await;
-    assert!(status == 504 && body.contains("unknown"), "{status} {body}");
+    let told = bridge.read_only("/pipeline", format!("[{slow}]")).await;
+    says(told, 504, "unknown");
     let calls = counted(&mut connect(&bridge.redis_url()).await, "lcs", "calls").await;
     assert!((1..1000).contains(&calls), "{calls}");
     beside.got_all().await;
@@ -146,26 +124,17 @@ async fn a_pipeline_of_slow_commands_does_not_keep_redis_from_others() {
 /// Redis serves nobody else until the whole transaction is done, and nobody could end it.
 #[tokio::test]
 async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
-    let text = "x".repeat(5000);
-    assert_eq!(
-        bridge.run(&format!(r#"["SET","text","{text}"]"#)).await.0,
-        200
-    );
+    let bridge = Bridge::with(["--timeout", "1000"]).await;
+    bridge.set("text", &"x".repeat(5000)).await;
     let beside = HonestClient::of(&bridge).await;
     let slow = |count| vec![r#"["LCS","text","text","LEN"]"#; count].join(",");
     for (count, expected) in [
         (many(200), (413, "too many commands")),
         (100, (400, "NOPERM")),
     ] {
-        let asked = bridge
-            .request(Method::POST, "/multi-exec")
-            .bearer_auth(READ_ONLY_TOKEN);
-        let (status, body) = answer(asked.body(format!("[{}]", slow(count)))).await;
-        assert!(
-            status == expected.0 && body.contains(expected.1),
-            "{count}: {status} {body}"
-        );
+        let body = format!("[{}]", slow(count));
+        let told = bridge.read_only("/multi-exec", body).await;
+        says(told, expected.0, expected.1);
     }
     beside.got_all().await;
 }

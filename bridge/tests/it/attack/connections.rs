@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 
-use reqwest::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -10,7 +9,7 @@ use tokio::time::timeout;
 use super::{HonestClient, executed_nothing, many};
 use testkit::stack::RedisServer;
 
-use crate::support::{Bridge, LIMIT, TOKEN, answer, until};
+use crate::support::{Bridge, LIMIT, until};
 
 /// Connects from an address of this machine that nothing else uses.
 async fn connect(bridge: &Bridge, from: u8) -> TcpStream {
@@ -40,21 +39,13 @@ async fn ends(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-async fn health(bridge: &Bridge) -> u16 {
-    answer(bridge.request(Method::GET, "/health")).await.0
-}
-
 /// Later clients are told that the bridge is full, and may still ask whether it is well.
 #[tokio::test]
 async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
-    let options = ["--max-connections", "40", "--log", "warn"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let bridge = Bridge::with(["--max-connections", "40", "--log", "warn"]).await;
     let beside = HonestClient::of(&bridge).await;
     let others = silent(&bridge, 2, many(500)).await;
-    until("it is told", async || {
-        bridge.log().contains("too many connections")
-    })
-    .await;
+    bridge.until_logs("too many connections").await;
     // There is no line for each connection.
     let lines = bridge.log().lines().count();
     assert!(lines < 100, "{lines}");
@@ -76,20 +67,10 @@ async fn a_full_bridge_serves_whom_it_has_tells_others_and_is_free_again() {
 /// It may be the one that gives back the lock for which those who have the places wait.
 #[tokio::test]
 async fn a_request_that_finds_no_place_waits_until_one_is_free() {
-    let options = ["--max-connections", "1", "--log", "warn"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(options)).await;
+    let bridge = Bridge::with(["--max-connections", "1", "--log", "warn"]).await;
     let first = connect(&bridge, 2).await;
-    let mut second = connect(&bridge, 2).await;
-    let body = r#"["PING"]"#;
-    let (to, length) = (bridge.address(), body.len());
-    let ask = format!(
-        "POST / HTTP/1.1\r\nHost: {to}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {length}\r\n\r\n{body}"
-    );
-    second.write_all(ask.as_bytes()).await.expect("sent");
-    until("it has come", async || {
-        bridge.log().contains("too many connections")
-    })
-    .await;
+    let mut second = bridge.posted("/", r#"["PING"]"#).await;
+    bridge.until_logs("too many connections").await;
     drop(first);
     let answer = ends(&mut second).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
@@ -98,8 +79,7 @@ async fn a_request_that_finds_no_place_waits_until_one_is_free() {
 /// There are few places for those who ask for more than there is.
 #[tokio::test]
 async fn bodies_without_an_end_do_not_keep_others_from_health_when_there_is_no_place() {
-    let bounds = ["--max-connections", "2", "--timeout", "600000"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(bounds)).await;
+    let bridge = Bridge::with(["--max-connections", "2", "--timeout", "600000"]).await;
     let _silent = silent(&bridge, 2, 2).await;
     let mut crowd = silent(&bridge, 1, 128).await;
     for stream in &mut crowd {
@@ -138,20 +118,11 @@ async fn descriptors_are_kept_for_redis_and_for_health() {
     }
     beside.got_all().await;
     redis.kill();
-    until("the loss is noticed", async || {
-        bridge.run(r#"["PING"]"#).await.0 == 503
-    })
-    .await;
+    bridge.until_ping(503).await;
     redis.restart().expect("it starts again");
-    until("redis is found", async || {
-        bridge.run(r#"["PING"]"#).await.0 == 200
-    })
-    .await;
-    assert_eq!(
-        answer(bridge.post("/multi-exec", r#"[["PING"]]"#)).await.0,
-        200
-    );
-    assert_eq!(health(&bridge).await, 200);
+    bridge.until_ping(200).await;
+    assert_eq!(bridge.ask("/multi-exec", r#"[["PING"]]"#).await.0, 200);
+    assert_eq!(bridge.health().await.0, 200);
     drop(held);
 }
 
@@ -177,6 +148,6 @@ async fn the_head_of_a_request_is_bounded() {
         );
     }
     beside.got_all().await;
-    let grown = bridge.memory() - before;
+    let grown = bridge.memory().saturating_sub(before);
     assert!(grown < 15_000_000, "{grown}");
 }

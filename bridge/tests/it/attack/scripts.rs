@@ -3,13 +3,12 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use reqwest::Method;
 use testkit::beside::must_keep_half;
 use testkit::stack::{LatencyProxy, RedisServer};
 use tokio::time::{sleep, timeout};
 
 use super::{HonestClient, executed_nothing, many};
-use crate::support::{Bridge, answer, connect, header, until};
+use crate::support::{Bridge, connect, refused_for_now, says, until};
 
 /// A script that runs for so many milliseconds.
 fn lasting(ms: u32) -> String {
@@ -25,14 +24,11 @@ fn lasting(ms: u32) -> String {
 async fn a_script_without_an_end_is_ended_and_everybody_told() {
     let bridge = Bridge::spawn().await;
     let beside = HonestClient::of(&bridge).await;
-    let (status, body) = bridge.run(r#"["EVAL","while true do end",0]"#).await;
-    assert!(
-        status == 400 && body.contains("killed by user"),
-        "{status} {body}"
-    );
+    let told = bridge.run(r#"["EVAL","while true do end",0]"#).await;
+    says(told, 400, "killed by user");
     beside.got_all_or_was_told().await;
     assert!(bridge.log().contains("was ended"), "{}", bridge.log());
-    assert_eq!(answer(bridge.request(Method::GET, "/health")).await.0, 200);
+    assert_eq!(bridge.health().await.0, 200);
 }
 
 /// Redis is busy all the while, so only the answers show that another script runs.
@@ -60,31 +56,14 @@ async fn a_script_without_an_end_is_ended_right_behind_another_too() {
 /// People must decide that.
 #[tokio::test]
 async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "3000"]).await;
+    let bridge = Bridge::with(["--timeout", "3000"]).await;
     let endless = r#"["EVAL","redis.call('SET','k',1) while true do end",0]"#;
-    let (status, body) = bridge.run(endless).await;
-    assert!(status == 504 && body.contains("unknown"), "{status} {body}");
-    until("it is told", async || {
-        bridge.log().contains("cannot be ended")
-    })
-    .await;
-    let health = answer(bridge.request(Method::GET, "/health")).await;
+    says(bridge.run(endless).await, 504, "unknown");
+    bridge.until_logs("cannot be ended").await;
+    let health = bridge.health().await;
     let busy = r#"{"error":"ERR a script keeps Redis busy"}"#;
     assert_eq!(health, (503, busy.to_owned()));
-    let refused = bridge
-        .post("/", r#"["GET","k"]"#)
-        .send()
-        .await
-        .expect("an answer");
-    assert_eq!(refused.status(), 503);
-    assert_eq!(header(&refused, "retry-after"), "1");
-    assert!(
-        refused
-            .text()
-            .await
-            .expect("a body")
-            .contains(r#""executed":false"#)
-    );
+    refused_for_now(bridge.post("/", r#"["GET","k"]"#)).await;
     // It is logged once, not four times a second.
     assert_eq!(bridge.log().matches("cannot be ended").count(), 1);
 }
@@ -92,7 +71,7 @@ async fn a_script_that_has_written_is_not_ended_and_the_operator_is_told() {
 /// Other clients are served between two of them, and so are scripts that are known to be quick.
 #[tokio::test]
 async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let bridge = Bridge::with(["--timeout", "1000"]).await;
     let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
     assert_eq!(bridge.run(quick).await.0, 200);
     let beside = [
@@ -107,7 +86,7 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     let (answers, health) = tokio::join!(join_all(scripts), async {
         let mut health = Vec::new();
         for _ in 0..20 {
-            health.push(answer(bridge.request(Method::GET, "/health")).await.0);
+            health.push(bridge.health().await.0);
         }
         health
     });
@@ -117,10 +96,8 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     assert_eq!(health, [200; 20]);
     let done = answers.iter().filter(|answer| answer.0 == 200).count();
     assert!(done > 0);
-    let refused = answers
-        .iter()
-        .filter(|answer| executed_nothing(answer))
-        .count();
+    let is_told = |answer: &&_| executed_nothing(answer);
+    let refused = answers.iter().filter(is_told).count();
     assert_eq!(done + refused, answers.len(), "{answers:?}");
 }
 
@@ -169,7 +146,7 @@ async fn a_crowd_of_scripts_that_last_leaves_others_half_of_what_they_have_alone
 /// The same holds for scripts in transactions, and before or after a `WAIT`.
 #[tokio::test]
 async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let bridge = Bridge::with(["--timeout", "1000"]).await;
     let beside = HonestClient::of(&bridge).await;
     let script = lasting(100);
     for (path, body) in [
@@ -178,7 +155,7 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
         ("/pipeline", format!(r#"[["WAIT",0,1],{script}]"#)),
         ("/pipeline", format!(r#"[["PING"],{script}]"#)),
     ] {
-        let asked = (0..many(20)).map(|_| answer(bridge.post(path, body.clone())));
+        let asked = (0..many(20)).map(|_| bridge.ask(path, body.clone()));
         for answer in join_all(asked).await {
             // `WAIT` was executed, and then there was no time for the script.
             let is_partly_executed = answer.0 == 503 && body.starts_with(r#"[["WAIT""#);
@@ -199,43 +176,30 @@ async fn a_script_stays_quick_though_others_send_it_together_with_one_that_lasts
     let bridge = Bridge::spawn().await;
     let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
     assert_eq!(bridge.run(quick).await.0, 200);
-    let connection = async |command: &str| {
-        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
-        answer(bridge.post("/pipeline", body))
-            .await
-            .1
-            .rsplit_once(':')
-            .map(|(_, id)| id.to_owned())
-    };
-    let shared = connection(r#"["PING"]"#).await;
-    assert_eq!(connection(quick).await, shared);
-    assert_ne!(connection(&lasting(20)).await, shared);
+    let shared = bridge.connection(r#"["PING"]"#).await;
+    assert_eq!(bridge.connection(quick).await, shared);
+    assert_ne!(bridge.connection(&lasting(20)).await, shared);
     let both = format!("[{quick},{}]", lasting(20));
-    assert_eq!(answer(bridge.post("/pipeline", both)).await.0, 200);
-    assert_eq!(connection(quick).await, shared);
+    assert_eq!(bridge.ask("/pipeline", both).await.0, 200);
+    assert_eq!(bridge.connection(quick).await, shared);
 }
 
 /// How long a script takes depends on its arguments, so it may change.
 #[tokio::test]
 async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_again() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "1000"]).await;
+    let bridge = Bridge::with(["--timeout", "1000"]).await;
     let lasting = |ms: u32| {
         let clock = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end";
         let script = format!("{clock} local start = now() while now() < start + ARGV[1] do end");
         serde_json::to_string(&["EVAL", &script, "0", &ms.to_string()]).expect("text")
     };
-    let connection = async |command: &str| {
-        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
-        let (_, body) = answer(bridge.post("/pipeline", body)).await;
-        body.rsplit_once(':').map(|(_, id)| id.to_owned())
-    };
-    let shared = connection(r#"["PING"]"#).await;
-    connection(&lasting(0)).await;
-    assert_eq!(connection(&lasting(0)).await, shared);
+    let shared = bridge.connection(r#"["PING"]"#).await;
+    bridge.connection(&lasting(0)).await;
+    assert_eq!(bridge.connection(&lasting(0)).await, shared);
     // The bridge cannot know yet that the script takes long this time.
-    assert_eq!(connection(&lasting(400)).await, shared);
+    assert_eq!(bridge.connection(&lasting(400)).await, shared);
     let beside = HonestClient::of(&bridge).await;
-    assert_ne!(connection(&lasting(300)).await, shared);
+    assert_ne!(bridge.connection(&lasting(300)).await, shared);
     let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
     let (done, refused): (Vec<_>, Vec<_>) = all.await.into_iter().partition(|told| told.0 == 200);
     assert!(
@@ -243,8 +207,8 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
         "{refused:?}"
     );
     beside.got_all().await;
-    connection(&lasting(0)).await;
-    assert_eq!(connection(&lasting(0)).await, shared);
+    bridge.connection(&lasting(0)).await;
+    assert_eq!(bridge.connection(&lasting(0)).await, shared);
 }
 
 /// Otherwise each script would wait apart with all others there.
@@ -254,17 +218,11 @@ async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
     let far = LatencyProxy::open(redis.address(), Duration::from_millis(200)).expect("a port");
     let url = format!("redis://{}", far.address());
     let bridge = Bridge::start(["--redis", &url]).await;
-    let connection = async |command: &str| {
-        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
-        let (status, body) = answer(bridge.post("/pipeline", body)).await;
-        assert_eq!(status, 200, "{body}");
-        body.rsplit_once(':').map(|(_, id)| id.to_owned())
-    };
     let (ping, script) = (r#"["PING"]"#, r#"["EVAL","return 1",0]"#);
-    let shared = connection(ping).await;
-    assert_ne!(connection(script).await, shared);
+    let shared = bridge.connection(ping).await;
+    assert_ne!(bridge.connection(script).await, shared);
     for _ in 0..3 {
-        assert_eq!(connection(script).await, shared);
+        assert_eq!(bridge.connection(script).await, shared);
     }
 }
 
@@ -276,7 +234,7 @@ async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
         .post("/", endless)
         .timeout(Duration::from_millis(300));
     assert!(asked.send().await.is_err());
-    until("it is ended", async || bridge.log().contains("was ended")).await;
+    bridge.until_logs("was ended").await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 }
 
@@ -293,10 +251,7 @@ async fn a_script_of_somebody_elses_is_not_ended() {
         // The client stops waiting before that, and the script goes on.
         let _ = theirs.exec_async(&mut other).await;
     });
-    until("it is busy", async || {
-        bridge.run(r#"["PING"]"#).await.0 == 503
-    })
-    .await;
+    bridge.until_ping(503).await;
     // Some requests run a script that Redis knows, and some one that is new.
     let began = Instant::now();
     let mut number = 0;
@@ -306,11 +261,7 @@ async fn a_script_of_somebody_elses_is_not_ended() {
         assert!(executed_nothing(&refused), "{refused:?}");
         number += 1;
     }
-    let mut direct = connect(&redis.url()).await;
-    let killed = redis::cmd("SCRIPT")
-        .arg("KILL")
-        .exec_async(&mut direct)
-        .await;
-    killed.expect("it still runs");
+    // It still runs.
+    redis.ask::<()>("SCRIPT KILL");
     theirs.await.expect("no panic");
 }

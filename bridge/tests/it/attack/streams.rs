@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 use testkit::beside::must_keep_half;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{HonestClient, SHORTLY, many, served_in};
-use crate::support::{Bridge, LIMIT, TOKEN, until};
+use crate::support::{Bridge, LIMIT, until};
 
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -19,22 +19,15 @@ async fn listen(bridge: &Bridge, channel: &str) -> TcpStream {
 }
 
 async fn asked(bridge: &Bridge, channel: &str, header: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(bridge.address())
-        .await
-        .expect("a connection");
-    let head = format!(
-        "GET /subscribe/{channel} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n{header}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.expect("sent");
-    stream
+    let line = format!("GET /subscribe/{channel}");
+    bridge.sent(&line, header, "").await
 }
 
 async fn until_says(stream: &mut TcpStream, text: &str) {
     let mut read = Vec::new();
     while !String::from_utf8_lossy(&read).contains(text) {
-        let more = timeout(LIMIT, stream.read_buf(&mut read))
-            .await
-            .expect("in time");
+        let more = timeout(LIMIT, stream.read_buf(&mut read)).await;
+        let more = more.expect("in time");
         assert!(more.expect("it is open") > 0, "it ended before {text}");
     }
 }
@@ -44,10 +37,8 @@ async fn rest(stream: &mut TcpStream) -> usize {
     let mut read = 0;
     let mut chunk = vec![0; MEGABYTE];
     loop {
-        match timeout(LIMIT, stream.read(&mut chunk))
-            .await
-            .expect("it ends")
-        {
+        let more = timeout(LIMIT, stream.read(&mut chunk)).await;
+        match more.expect("it ends") {
             Ok(0) | Err(_) => return read,
             Ok(more) => read += more,
         }
@@ -64,9 +55,8 @@ async fn publish(bridge: &Bridge, channel: &str, bytes: usize) {
 async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
     let bridge = Bridge::spawn().await;
     let beside = HonestClient::of(&bridge).await;
-    let names: Vec<_> = (0..many(600).min(1000))
-        .map(|number| format!("c{number}"))
-        .collect();
+    let numbers = 0..many(600).min(1000);
+    let names: Vec<_> = numbers.map(|number| format!("c{number}")).collect();
     let mut streams = join_all(names.iter().map(|name| listen(&bridge, name))).await;
     let list = bridge.told("CLIENT", "LIST").await;
     assert!(list.lines().count() < 10, "{list}");
@@ -85,8 +75,7 @@ async fn subscriptions_take_one_connection_to_redis_however_many_they_are() {
 /// Whoever holds a lock for which others wait needs a connection to give it back.
 #[tokio::test]
 async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
-    let bounds = ["--max-connections", "40"];
-    let bridge = Bridge::start(["--redis", "spawn"].into_iter().chain(bounds)).await;
+    let bridge = Bridge::with(["--max-connections", "40"]).await;
     let alone = served_in(&bridge, SHORTLY).await;
     let (mut streams, mut refused) = (Vec::new(), 0);
     for number in 0..many(400) {
@@ -98,10 +87,8 @@ async fn a_crowd_of_listeners_leaves_half_of_the_connections_to_the_others() {
             b"HTTP/1.1 503" => {
                 let mut rest = String::new();
                 stream.read_to_string(&mut rest).await.expect("its end");
-                assert!(
-                    rest.to_lowercase().contains("\r\nretry-after: 1\r\n"),
-                    "{rest}"
-                );
+                let head = rest.to_lowercase();
+                assert!(head.contains("\r\nretry-after: 1\r\n"), "{rest}");
                 assert!(rest.ends_with(r#","executed":false}"#), "{rest}");
                 refused += 1;
             }
@@ -134,13 +121,10 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
         until_says(&mut reads, "xxx\n\n").await;
     }
     beside.got_all().await;
-    let grown = bridge.memory() - before;
+    let grown = bridge.memory().saturating_sub(before);
     assert!(grown < 40 * MEGABYTE as u64, "{grown}");
     assert!(rest(&mut slow).await < 20 * MEGABYTE);
-    until("it is told", async || {
-        bridge.log().contains("read too slowly")
-    })
-    .await;
+    bridge.until_logs("read too slowly").await;
     // The other stream goes on.
     publish(&bridge, "loud", 10).await;
     until_says(&mut reads, "message,loud,xxxxxxxxxx").await;
@@ -149,7 +133,7 @@ async fn a_stream_that_is_read_too_slowly_ends_and_costs_the_others_nothing() {
 /// Nobody asked for this message, so an error in its place must not be taken for an answer.
 #[tokio::test]
 async fn a_message_that_is_too_large_ends_the_streams_of_its_channel_only() {
-    let bridge = Bridge::start(["--redis", "spawn", "--max-reply", "1000000"]).await;
+    let bridge = Bridge::with(["--max-reply", "1000000"]).await;
     let mut other = listen(&bridge, "other").await;
     let mut large = listen(&bridge, "large").await;
     publish(&bridge, "large", 2 * MEGABYTE).await;

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use super::{HonestClient, executed_nothing, many};
-use crate::support::{Bridge, answer};
+use crate::support::Bridge;
 
 /// How many connections to the bridge's Redis were ever opened.
 async fn connections(bridge: &Bridge) -> u32 {
@@ -15,11 +15,11 @@ async fn connections(bridge: &Bridge) -> u32 {
 
 #[tokio::test]
 async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
-    let bridge = Bridge::start(["--redis", "spawn", "--timeout", "600000"]).await;
+    let bridge = Bridge::with(["--timeout", "600000"]).await;
     let beside = HonestClient::of(&bridge).await;
     let wait = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
     let mut waits: FuturesUnordered<_> = (0..many(200))
-        .map(|_| answer(bridge.post("/pipeline", wait)))
+        .map(|_| bridge.ask("/pipeline", wait))
         .collect();
     for _ in 0..many(200) - 64 {
         let refused = waits.next().await.expect("one of them");
@@ -33,7 +33,7 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
 async fn transactions_share_a_few_connections() {
     let bridge = Bridge::spawn().await;
     let beside = HonestClient::of(&bridge).await;
-    let asked = (0..many(200)).map(|_| answer(bridge.post("/multi-exec", r#"[["PING"]]"#)));
+    let asked = (0..many(200)).map(|_| bridge.ask("/multi-exec", r#"[["PING"]]"#));
     for answer in join_all(asked).await {
         assert_eq!(answer, (200, r#"[{"result":"PONG"}]"#.to_owned()));
     }

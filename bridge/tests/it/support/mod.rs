@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use reqwest::{Method, RequestBuilder, Response};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, Lines};
+use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -29,6 +30,11 @@ impl Bridge {
     /// A bridge that spawns its own Redis.
     pub(crate) async fn spawn() -> Self {
         Self::start(["--redis", "spawn"]).await
+    }
+
+    /// The same, with these options.
+    pub(crate) async fn with<'a>(options: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::start(["--redis", "spawn"].into_iter().chain(options)).await
     }
 
     pub(crate) async fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
@@ -82,16 +88,12 @@ impl Bridge {
             false => None,
         };
         let socket = socket.map(PathBuf::from);
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .build()
-            .expect("a client without TLS");
         Self {
             child,
             url,
             socket,
             log,
-            http,
+            http: http(),
         }
     }
 
@@ -110,10 +112,7 @@ impl Bridge {
     pub(crate) fn another_client(&self) -> Client {
         Client {
             url: self.url.clone(),
-            http: reqwest::Client::builder()
-                .no_proxy()
-                .build()
-                .expect("a client without TLS"),
+            http: http(),
         }
     }
 
@@ -177,9 +176,75 @@ impl Bridge {
             .body(body)
     }
 
+    /// The status and body of the answer.
+    pub(crate) fn ask<B: Into<reqwest::Body>>(
+        &self,
+        path: &str,
+        body: B,
+    ) -> impl Future<Output = (u16, String)> + use<B> {
+        answer(self.post(path, body))
+    }
+
     /// The status and body of the answer to a command.
     pub(crate) async fn run(&self, command: &str) -> (u16, String) {
-        answer(self.post("/", command.to_owned())).await
+        self.ask("/", command.to_owned()).await
+    }
+
+    /// The same, for whom may only read.
+    pub(crate) async fn read_only(
+        &self,
+        path: &str,
+        body: impl Into<reqwest::Body>,
+    ) -> (u16, String) {
+        let asked = self
+            .request(Method::POST, path)
+            .bearer_auth(READ_ONLY_TOKEN);
+        answer(asked.body(body)).await
+    }
+
+    pub(crate) async fn health(&self) -> (u16, String) {
+        answer(self.request(Method::GET, "/health")).await
+    }
+
+    pub(crate) async fn set(&self, key: &str, value: &str) {
+        let set = serde_json::to_string(&["SET", key, value]).expect("text");
+        assert_eq!(self.run(&set).await, (200, r#"{"result":"OK"}"#.to_owned()));
+    }
+
+    /// The connection to Redis that carried a command, by its id.
+    pub(crate) async fn connection(&self, command: &str) -> String {
+        let body = format!(r#"[{command},["CLIENT","ID"]]"#);
+        let (status, body) = self.ask("/pipeline", body).await;
+        assert_eq!(status, 200, "{body}");
+        let id = body.rsplit_once(':').map(|(_, id)| id.to_owned());
+        id.expect("an answer to each")
+    }
+
+    /// A connection on which this was sent, though the bridge may have refused it before its end.
+    pub(crate) async fn sent(&self, line: &str, header: &str, body: &str) -> TcpStream {
+        let stream = TcpStream::connect(self.address()).await;
+        let mut stream = stream.expect("a connection");
+        let head = format!("{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n");
+        let sent = format!("{head}{header}\r\n\r\n{body}");
+        let _ = stream.write_all(sent.as_bytes()).await;
+        stream
+    }
+
+    /// The same, with a body as long as it says.
+    pub(crate) async fn posted(&self, path: &str, body: &str) -> TcpStream {
+        let length = format!("Content-Length: {}", body.len());
+        self.sent(&format!("POST {path}"), &length, body).await
+    }
+
+    pub(crate) async fn until_ping(&self, status: u16) {
+        until(&format!("PING is {status}"), async || {
+            self.run(r#"["PING"]"#).await.0 == status
+        })
+        .await;
+    }
+
+    pub(crate) async fn until_logs(&self, text: &str) {
+        until(text, async || self.log().contains(text)).await;
     }
 
     pub(crate) async fn signal(&self, name: &str) {
@@ -207,6 +272,11 @@ impl Client {
     }
 }
 
+fn http() -> reqwest::Client {
+    let client = reqwest::Client::builder().no_proxy().build();
+    client.expect("a client without TLS")
+}
+
 /// The bridge's command line, for tests that do not need it to start.
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_edgelock-bridge"));
@@ -227,10 +297,31 @@ fn piped(mut command: Command) -> Command {
     command
 }
 
+/// A command of these words.
+pub(crate) fn as_json(words: &str) -> String {
+    serde_json::to_string(&words.split(' ').collect::<Vec<_>>()).expect("words")
+}
+
+pub(crate) async fn send(request: RequestBuilder) -> Response {
+    request.send().await.expect("the bridge answers")
+}
+
 pub(crate) async fn answer(request: RequestBuilder) -> (u16, String) {
-    let response = request.send().await.expect("the bridge answers");
+    let response = send(request).await;
     let status = response.status().as_u16();
     (status, response.text().await.expect("a whole body"))
+}
+
+/// Fails unless an answer is this one.
+#[track_caller]
+pub(crate) fn is((status, body): (u16, String), expected: u16, whole: &str) {
+    assert_eq!((status, body.as_str()), (expected, whole));
+}
+
+/// Fails unless an answer has this status, and this text in its body.
+#[track_caller]
+pub(crate) fn says((status, body): (u16, String), expected: u16, text: &str) {
+    assert!(status == expected && body.contains(text), "{status} {body}");
 }
 
 pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
@@ -239,6 +330,27 @@ pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
         .get(name)
         .unwrap_or_else(|| panic!("no header {name}"));
     value.to_str().expect("a header of text")
+}
+
+/// Fails unless a request was refused for now, with when to come back. Returns the body.
+pub(crate) async fn refused_for_now(request: RequestBuilder) -> String {
+    let refused = send(request).await;
+    let (status, url) = (refused.status(), refused.url().clone());
+    let second = refused.headers().get("retry-after").cloned();
+    let body = refused.text().await.expect("a whole body");
+    assert!(
+        status == 503 && second.is_some_and(|second| second == "1"),
+        "{url}: {body}"
+    );
+    assert!(body.ends_with(r#","executed":false}"#), "{url}: {body}");
+    body
+}
+
+/// What a bridge says that does not start.
+pub(crate) async fn ends(mut bridge: Command) -> String {
+    let ended = bridge.output().await.expect("it ends");
+    assert!(!ended.status.success() && ended.stdout.is_empty());
+    String::from_utf8_lossy(&ended.stderr).into_owned()
 }
 
 /// Asks again and again until the answer is yes, and fails if it never is.
@@ -301,6 +413,15 @@ pub(crate) async fn counted(direct: &mut MultiplexedConnection, command: &str, w
     let count = of_command.and_then(|counts| counts.split(&format!("{what}=")).nth(1));
     let digits = count.and_then(|count| count.split(',').next());
     digits.map_or(0, |digits| digits.parse().expect("a number"))
+}
+
+/// Waits until a script keeps Redis busy.
+pub(crate) async fn until_busy(direct: &mut MultiplexedConnection) {
+    until("it is busy", async || {
+        let pong = redis::cmd("PING").exec_async(direct).await;
+        pong.is_err_and(|error| error.code() == Some("BUSY"))
+    })
+    .await;
 }
 
 /// Waits until Redis has a client that is blocked.
