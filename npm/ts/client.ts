@@ -123,7 +123,7 @@ export class Client {
    * `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower number
    * than others takes no permit from them: it waits until fewer than its number are held. `inspect`
    * lists the holders. A semaphore is stored differently from a lock: each refuses the other's key
-   * with a `WrongTypeError`.
+   * with the code `wrong_type`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     const again = (options: LockOptions) => this.semaphore(name, permits, options);

@@ -16,7 +16,7 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
   readonly keep?: number | undefined;
   /**
    * A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
-   * same key by mistake, which is a {@link FingerprintMismatchError}. Calls without one are not
+   * same key by mistake, which is a `fingerprint_mismatch`. Calls without one are not
    * compared. Others can read it as the holder's label, so it is no place for a secret.
    */
   readonly fingerprint?: string | undefined;

@@ -19,7 +19,6 @@ export type { Command, Word } from "./command.js";
 export { Debounce, type DebounceOptions, type DebounceOutcome } from "./debounce.js";
 export {
   type AnyEdgelockError,
-  BadResponseError,
   BusyError,
   CommandFailedError,
   EdgelockError,
@@ -27,17 +26,13 @@ export {
   InternalError,
   InvalidArgumentError,
   LostError,
-  EntropyUnavailableError,
-  FingerprintMismatchError,
+  NotReplicatedError,
+  type OtherError,
   QuarantinedError,
-  RefusedError,
-  ReleasedError,
   ReservationError,
   ResultError,
   TimedOutError,
   UnavailableError,
-  NotReplicatedError,
-  WrongTypeError,
 } from "./errors.js";
 export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
