@@ -50,13 +50,6 @@ export const debounces: Suite = {
     equal(await debounce(stack, 5).run(work.done), executed(2));
   },
 
-  async a_lost_reply_or_a_repeat_counts_once(stack) {
-    const network = new Network("lose the answer", "pass", "lose the answer", "lose the request");
-    const work = new Work();
-    equal(await debounce(stack, 20, network).run(work.done), executed(1));
-    equal([work.count, network.seen.length], [1, 5]);
-  },
-
   async a_call_that_was_dropped_while_it_arrives_overtakes_nobody(stack) {
     const [network, controller, work] = [new Network("hang"), new AbortController(), new Work()];
     const call = debounce(stack, LONG, network).run(never, { signal: controller.signal });

@@ -185,6 +185,10 @@ export async function take(lock: Lock): Promise<Lease> {
   return lease;
 }
 
+export async function releaseAll(...leases: readonly Lease[]): Promise<void> {
+  for (const lease of leases) await lease.release();
+}
+
 /** The error of `promise`, which must be one of ours with that code. */
 export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
   const error = await thrown(promise);

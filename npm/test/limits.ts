@@ -48,6 +48,7 @@ export const limits: Suite = {
       (wait) => client.reentrant("b", "owner", { wait }),
       (permits) => client.semaphore("b", permits),
       (ttl) => client.semaphore("b", 2, { ttl }),
+      (weight) => client.semaphore("b", 2, { weight }),
       (ttl) => client.readWrite("b").read({ ttl }),
       (ttl) => client.lockAll(["b", "c"], { ttl }),
       (keep) => client.once("b", { keep }),

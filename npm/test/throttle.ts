@@ -26,11 +26,6 @@ export const throttles: Suite = {
     equal(await stack.client().throttle("b", WINDOW).tryPass(), PASSED);
   },
 
-  async a_lost_reply_or_a_repeat_passes_once(stack) {
-    equal(await throttle(stack, new Network("lose the request", "lose the answer")).tryPass(), PASSED);
-    isThrottled(await throttle(stack, new Network("lose the answer")).tryPass());
-  },
-
   async a_call_that_was_given_up_gives_its_pass_back(stack) {
     const [network, controller] = [new Network("withhold the answer"), new AbortController()];
     const call = throttle(stack, network).tryPass({ signal: controller.signal });
