@@ -1,7 +1,7 @@
 // The recipes in Node: called as their frameworks call them, or served.
-import { serve } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from "aws-lambda";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
 import * as astro from "../examples/recipes/astro.js";
 import { daily } from "../examples/recipes/daily.js";
 import { app as express } from "../examples/recipes/express.js";
@@ -15,6 +15,7 @@ import * as nextNode from "../examples/recipes/next_node.js";
 import { refusal } from "../examples/recipes/refusal.js";
 import { action as remix } from "../examples/recipes/remix.js";
 import * as sveltekit from "../examples/recipes/sveltekit.js";
+import { listening } from "./between.js";
 import { chats } from "./chat.js";
 import { equal, eventually, run, type Suite, thrown } from "./harness.js";
 import { medusas } from "./medusa.js";
@@ -47,17 +48,12 @@ async function invoke(id: string, remaining = 60_000): Promise<Response> {
 
 /** Recipes that are served, on ports that the system picks. */
 async function served(): Promise<Record<string, Call>> {
-  const honos = await new Promise<AddressInfo>((listening) => void serve({ fetch: hono.fetch, port: 0, hostname: "127.0.0.1" }, listening));
-  const expresses = await new Promise<AddressInfo>((listening) => {
-    const server = express.listen(0, "127.0.0.1", () => listening(server.address() as AddressInfo));
-  });
-  await fastify.listen({ port: 0, host: "127.0.0.1" });
-  const over = (port: number): Call => (id, signal) => {
+  const over = (url: string): Call => (id, signal) => {
     const headers = { "content-type": "application/json" };
-    return fetch(`http://127.0.0.1:${port}/orders/${id}`, { method: "POST", headers, body: "{}", signal });
+    return fetch(`${url}/orders/${id}`, { method: "POST", headers, body: "{}", signal });
   };
-  const fastifies = fastify.server.address() as AddressInfo;
-  return { hono: over(honos.port), express: over(expresses.port), fastify: over(fastifies.port) };
+  const fastifies = await fastify.listen({ port: 0, host: "127.0.0.1" });
+  return { hono: over(await listening(createAdaptorServer({ fetch: hono.fetch }) as Server)), express: over(await listening(createServer(express))), fastify: over(fastifies) };
 }
 
 const DAY_MS = 86_400_000;
