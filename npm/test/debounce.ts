@@ -1,24 +1,15 @@
 // The promises of debounces. They are those of tests/it/debounce.rs, with the same names.
 import type { Debounce, DebounceOutcome } from "edgelock";
-import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, never, type Stack, type Suite, thrown, Work } from "./harness.js";
 
 const SUPERSEDED: DebounceOutcome<number> = { superseded: true };
 
 /** Longer than any host needs from one call to the next. */
 const LONG = 4_000;
 
-/** Work that counts how often it was done, and returns that count. */
-class Work {
-  count = 0;
-  readonly done = async (): Promise<number> => ++this.count;
-}
-
 const known = async (stack: Stack): Promise<number> => ((await stack.redis(`KEYS {${stack.mark}a}:receipt:*`)) as unknown[]).length;
 const debounce = (stack: Stack, wait: number, network: object = {}): Debounce => stack.client(network).debounce("a", wait);
 const executed = (value: number): DebounceOutcome<number> => ({ superseded: false, value });
-const never = (): never => {
-  throw new Error("the work is done");
-};
 
 /** Makes one more call, and waits until Redis has it. */
 async function arrive(stack: Stack, wait: number, work: Work): Promise<Promise<DebounceOutcome<number>>[]> {

@@ -225,6 +225,17 @@ export async function unhandled(work: () => Promise<void>): Promise<string[]> {
   return reasons;
 }
 
+/** Work that counts how often it was done, and returns that count. */
+export class Work {
+  count = 0;
+  readonly done = async (): Promise<number> => ++this.count;
+}
+
+/** Work that must not be done. */
+export const never = (): never => {
+  throw new Error("the work is done");
+};
+
 /** Lets the drivers of turns that `drive` starts show no sign of life. */
 export function withoutBeats<T>(drive: () => T): T {
   const { setInterval } = globalThis;

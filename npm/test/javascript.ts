@@ -424,20 +424,6 @@ export const javascript: Suite = {
     equal(resumed.expiresAt, null);
   },
 
-  async the_signal_of_a_lease_fires_when_it_is_lost_or_given_back(stack) {
-    const lock = stack.lock("a");
-    const lost = await lock.acquire();
-    const heard = new Promise((resolve) => lost.signal.addEventListener("abort", resolve, { once: true }));
-    await lock.forceRelease();
-    await fails("lost", lost.exec([]));
-    await heard;
-    equal(lost.signal.reason.code, "lost");
-    const released = await lock.acquire();
-    const { signal } = released;
-    await released.commit([]);
-    equal(signal.reason.code, "released");
-  },
-
   async a_lease_that_its_work_hands_over_is_not_released(stack) {
     const lock = stack.lock("a", LONG);
     for (const keep of [lock.run.bind(lock), async (work: (lease: Lease) => unknown) => (await lock.acquire()).run(work)]) {
@@ -458,17 +444,6 @@ export const javascript: Suite = {
     await fails("busy", () => lease.handOver());
     await write;
     await stack.lock("a").resume(lease.handOver()).release();
-  },
-
-  async a_lease_is_kept_for_one_work_at_a_time(stack) {
-    const lease = await stack.lock("a").acquire();
-    const value = await lease.run(async () => {
-      await fails("busy", lease.run(() => check(false, "it is not begun")));
-      await lease.renew();
-      return 7;
-    });
-    equal(value, 7);
-    equal(await stack.redis("EXISTS ~a"), 0);
   },
 
   async a_lease_that_is_given_back_or_handed_over_is_kept_alive_no_more(stack) {

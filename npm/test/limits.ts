@@ -145,17 +145,6 @@ export const limits: Suite = {
     await waits(stack, true, { wait: Infinity });
   },
 
-  async a_wait_of_zero_is_one_try_and_no_try_at_all_is_refused(stack) {
-    const lease = await stack.lock("a").acquire();
-    await fails("held", stack.lock("a", { wait: 0 }).acquire());
-    await lease.release();
-    await (await stack.lock("a", { wait: 0, maxRequests: 1 }).acquire()).release();
-    await fails("max_hold_exceeded", stack.lock("a", { maxHold: 0 }).run(() => new Promise(() => {})));
-    await refuses(() => stack.client({ maxAttempts: 0 }));
-    await refuses(() => stack.client({ requestTimeout: 0 }));
-    await refuses(() => stack.lock("a", { maxRequests: 0 }));
-  },
-
   async text_that_is_no_unicode_or_too_long_is_refused_wherever_it_stands(stack) {
     const { url, credential } = stack.bridge;
     const sent: string[] = [];

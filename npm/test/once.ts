@@ -1,21 +1,12 @@
 // The promises of work that is executed once. They are those of tests/it/once.rs, with the same
 // names.
 import { type FetchInit, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
-import { check, equal, eventually, fails, Network, type Stack, type Suite, thrown } from "./harness.js";
+import { check, equal, eventually, fails, Network, never, type Stack, type Suite, thrown, Work } from "./harness.js";
 
 const LONG = 40_000;
 const DAY = 24 * 60 * 60 * 1_000;
 
-/** Work that counts how often it was done, and returns that count. */
-class Work {
-  count = 0;
-  readonly done = async (): Promise<number> => ++this.count;
-}
-
 const charge = (stack: Stack, work: Work): Promise<OnceOutcome<number>> => stack.client().once("a", { wait: LONG }).run(work.done);
-const never = (): never => {
-  throw new Error("the work is done again");
-};
 const kept = (stack: Stack): Promise<unknown> => stack.redis(`GET {${stack.mark}a}:result`);
 const isHeld = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a")) === 1;
 
