@@ -177,13 +177,7 @@ async function read({ body }: Response): Promise<Uint8Array> {
   }
   // Whoever reads the response is told if its source fails.
   if (length > MOST_BYTES) reader?.cancel().catch(() => {});
-  const bytes = new Uint8Array(length);
-  for (let at = 0; parts.length > 0; ) {
-    const part = parts.shift()!;
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
 }
 
 /** These statuses have no body, not even an empty one. */
