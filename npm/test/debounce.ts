@@ -1,6 +1,6 @@
 // The promises of debounces. They are those of tests/it/debounce.rs, with the same names.
 import type { Debounce, DebounceOutcome } from "edgelock";
-import { check, equal, eventually, fails, Network, never, type Stack, type Suite, thrown, Work } from "./harness.js";
+import { check, equal, eventually, Network, never, type Stack, type Suite, thrown, Work } from "./harness.js";
 
 const SUPERSEDED: DebounceOutcome<number> = { superseded: true };
 
@@ -60,15 +60,5 @@ export const debounces: Suite = {
     const during = new AbortController();
     const abort = () => (during.abort(), work.done());
     equal(await stack.client().debounce("b", 5).run(abort, { signal: during.signal }), executed(2));
-  },
-
-  async waits_that_cannot_be_are_told_and_nothing_is_sent(stack) {
-    const client = stack.client(new Network());
-    const day = 24 * 60 * 60 * 1_000;
-    for (const wait of [1, day]) client.debounce("a", wait, { maxWait: day });
-    for (const wait of [0, 1.5, day + 1, Infinity, NaN, -1, "1" as never, undefined as never]) await fails("invalid_argument", () => client.debounce("a", wait));
-    for (const maxWait of [0, 4, 7.5, day + 1, Infinity, "1" as never]) await fails("invalid_argument", () => client.debounce("a", 5, { maxWait }));
-    const error = await fails("invalid_argument", () => client.debounce("a", 5, { maxwait: 7 } as never));
-    check(error.message.includes("did you mean maxWait?"), error.message);
   },
 };

@@ -79,6 +79,7 @@ const LOCKS: readonly Use[] = [
   [() => offline().reentrant("a", undefined as never).tryAcquire(), `an owner is a string, not ${UNSET}`],
   [() => offline().semaphore("a", 0), "permits are a whole number, 1 or more, not 0"],
   [() => offline({ quorum: [GOOD], url: undefined, credential: undefined }), "\"url\" is no option of a client: there are quorum, restartQuarantine, prefix, requestTimeout, maxAttempts, fenceLife, push, keyLocking, plainHttp, fetch, waitUntil, signal, onEvent"],
+  [() => offline().throttle("a", 0), `the window of a throttle is 1 ms to 366 days, in whole milliseconds, not 0 ms ${A}`],
   [() => offline().throttle("a", undefined as never), noTime("window", UNSET)],
   [() => offline().debounce("a", "1s" as never), noTime("wait", "a string")],
   [() => offline().debounce("a", 500, { max: 900 } as never), `"max" is no option of a debounce: there are maxWait`],
