@@ -3,8 +3,9 @@ export interface CallOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 export type ErrorCode = "invalid_argument" | "entropy_unavailable" | "held" | "quarantined" | "not_replicated" | "fingerprint_mismatch" | "result_too_large" | "result_unreadable" | "sold_out" | "owner_limit" | "confirmed" | "lost" | "expired" | "max_hold_exceeded" | "released" | "busy" | "command_failed" | "wrong_type" | "unauthorized" | "refused" | "unavailable" | "timed_out" | "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply" | "internal";
-export declare abstract class EdgelockError extends Error {
-	abstract readonly code: ErrorCode;
+export declare class EdgelockError extends Error {
+	readonly name: string;
+	readonly code: ErrorCode;
 	readonly isOutcomeUnknown: boolean;
 	readonly isRetryable: boolean;
 	readonly lock: string | undefined;
@@ -13,10 +14,6 @@ export declare abstract class EdgelockError extends Error {
 export declare class InvalidArgumentError extends EdgelockError {
 	readonly name = "InvalidArgumentError";
 	readonly code: "invalid_argument";
-}
-export declare class EntropyUnavailableError extends EdgelockError {
-	readonly name = "EntropyUnavailableError";
-	readonly code: "entropy_unavailable";
 }
 export declare class HeldError extends EdgelockError {
 	readonly name = "HeldError";
@@ -38,10 +35,6 @@ export declare class NotReplicatedError extends EdgelockError {
 	readonly asked: number;
 	readonly acknowledged: number;
 }
-export declare class FingerprintMismatchError extends EdgelockError {
-	readonly name = "FingerprintMismatchError";
-	readonly code: "fingerprint_mismatch";
-}
 export declare class ResultError extends EdgelockError {
 	readonly name = "ResultError";
 	readonly code: "result_too_large" | "result_unreadable";
@@ -56,10 +49,6 @@ export declare class LostError extends EdgelockError {
 	readonly name = "LostError";
 	readonly code: "lost" | "expired" | "max_hold_exceeded";
 }
-export declare class ReleasedError extends EdgelockError {
-	readonly name = "ReleasedError";
-	readonly code: "released";
-}
 export declare class BusyError extends EdgelockError {
 	readonly name = "BusyError";
 	readonly code: "busy";
@@ -70,14 +59,6 @@ export declare class CommandFailedError extends EdgelockError {
 	readonly index: number;
 	readonly command: string;
 }
-export declare class WrongTypeError extends EdgelockError {
-	readonly name = "WrongTypeError";
-	readonly code: "wrong_type";
-}
-export declare class RefusedError extends EdgelockError {
-	readonly name = "RefusedError";
-	readonly code: "unauthorized" | "refused";
-}
 export declare class UnavailableError extends EdgelockError {
 	readonly name = "UnavailableError";
 	readonly code: "unavailable";
@@ -87,15 +68,14 @@ export declare class TimedOutError extends EdgelockError {
 	readonly name = "TimedOutError";
 	readonly code: "timed_out";
 }
-export declare class BadResponseError extends EdgelockError {
-	readonly name = "BadResponseError";
-	readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
-}
 export declare class InternalError extends EdgelockError {
 	readonly name = "InternalError";
 	readonly code: "internal";
 }
-export type AnyEdgelockError = InvalidArgumentError | EntropyUnavailableError | HeldError | QuarantinedError | NotReplicatedError | FingerprintMismatchError | ResultError | ReservationError | LostError | ReleasedError | BusyError | CommandFailedError | WrongTypeError | RefusedError | UnavailableError | TimedOutError | BadResponseError | InternalError;
+export type AnyEdgelockError = InvalidArgumentError | HeldError | QuarantinedError | NotReplicatedError | ResultError | ReservationError | LostError | BusyError | CommandFailedError | UnavailableError | TimedOutError | InternalError | OtherError;
+export type OtherError = EdgelockError & {
+	readonly code: "entropy_unavailable" | "fingerprint_mismatch" | "released" | "wrong_type" | "unauthorized" | "refused" | "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
+};
 export type Reply = null | number | bigint | string | Uint8Array | {
 	readonly error: string;
 } | {

@@ -8,19 +8,20 @@ import { MIX, mix } from "./soak.js";
 class Bench {
   readonly client: Client;
   readonly real: Client;
+  /** A lock for all calls. */
+  readonly made: Lock;
+  readonly n: { readonly key: string };
 
   constructor(readonly bridge: Bridge, readonly mark: string, readonly instant: Instant, settings: ClientSettings = {}) {
     const { url, credential } = bridge;
     this.real = new Client({ url, credential, prefix: mark });
     this.client = new Client({ url, credential, prefix: mark, push: true, fetch: instant.fetch, ...settings });
+    this.made = this.lock();
+    this.n = { key: `${mark}n` };
   }
 
   lock(options?: LockOptions): Lock {
     return this.client.lock("a", options);
-  }
-
-  key(name: string): { readonly key: string } {
-    return { key: `${this.mark}${name}` };
   }
 }
 
@@ -28,7 +29,7 @@ type Work = () => Promise<unknown>;
 
 interface Kind {
   /** Makes the function that makes the call. */
-  readonly call: (bench: Bench) => Work;
+  readonly prepare: (bench: Bench) => Work;
   readonly settings?: (instant: Instant) => ClientSettings;
   /** How many calls are made, 2,000 by default. All kinds together must be done soon. */
   readonly calls?: number;
@@ -73,114 +74,66 @@ async function vain(code: string, call: Promise<unknown>): Promise<void> {
 const offline = () => Promise.reject(new Error("no network"));
 const endless = () => new Promise<never>(() => {});
 
-const kinds: Readonly<Record<string, Kind>> = {
-  "acquire, release": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => (await lock.acquire()).release();
-    },
+/** Acquires this, and releases it. */
+const cycle = (lock: Pick<Lock, "acquire">): Work => async () => (await lock.acquire()).release();
+
+const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
+  "acquire, release": (bench) => cycle(bench.lock()),
+  "acquire, release, with a signal of the caller's": (bench) => {
+    const { signal } = new AbortController();
+    const lock = bench.lock({ signal: new AbortController().signal });
+    return cycle({ acquire: () => lock.acquire({ signal }) });
   },
-  "acquire, release, with a signal of the caller's": {
-    call(bench) {
-      const { signal } = new AbortController();
-      const lock = bench.lock({ signal: new AbortController().signal });
-      return async () => (await lock.acquire({ signal })).release();
-    },
+  "acquire, look at the lease's signal, release": ({ made }) => async () => {
+    const lease = await made.acquire();
+    check(!lease.signal.aborted, "it is held");
+    await lease.release();
   },
-  "acquire, look at the lease's signal, release": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => {
-        const lease = await lock.acquire();
-        check(!lease.signal.aborted, "it is held");
-        await lease.release();
-      };
-    },
+  "acquire and read, exec, renew, commit": ({ made, n }) => async () => {
+    const [lease] = await made.acquireAndRead([["GET", n]]);
+    await lease.exec([["SET", n, "x".repeat(100)]]);
+    await lease.renew();
+    await lease.commit([["GET", n]]);
   },
-  "acquire and read, exec, renew, commit": {
-    call(bench) {
-      const [lock, n] = [bench.lock(), bench.key("n")];
-      return async () => {
-        const [lease] = await lock.acquireAndRead([["GET", n]]);
-        await lease.exec([["SET", n, "x".repeat(100)]]);
-        await lease.renew();
-        await lease.commit([["GET", n]]);
-      };
-    },
+  "try and read, with the lock had and refused": ({ made, n }) => async () => {
+    const [lease] = await made.tryAcquireAndRead([["GET", n]]);
+    const [none] = await made.tryAcquireAndRead([["GET", n]]);
+    check(none === null, "it is held");
+    await lease?.release();
   },
-  "try and read, with the lock had and refused": {
-    call(bench) {
-      const [lock, n] = [bench.lock(), bench.key("n")];
-      return async () => {
-        const [lease] = await lock.tryAcquireAndRead([["GET", n]]);
-        const [none] = await lock.tryAcquireAndRead([["GET", n]]);
-        check(none === null, "it is held");
-        await lease?.release();
-      };
-    },
+  "run": { calls: 5_000, prepare: ({ made }) => () => made.run(async () => {}) },
+  "run, with a signal of the caller's": ({ made }) => {
+    const { signal } = new AbortController();
+    return () => made.run(async () => {}, { signal });
   },
-  "run": {
-    calls: 5_000,
-    call(bench) {
-      const lock = bench.lock();
-      return () => lock.run(async () => {});
-    },
+  "acquire, keep alive, stop, release": ({ made }) => async () => {
+    const lease = await made.acquire();
+    {
+      using _alive = lease.keepAlive();
+      await settled();
+    }
+    await lease.release();
   },
-  "run, with a signal of the caller's": {
-    call(bench) {
-      const [lock, { signal }] = [bench.lock(), new AbortController()];
-      return () => lock.run(async () => {}, { signal });
-    },
+  "a lease that is handed over and resumed": ({ made }) => async () => made.resume((await made.acquire()).handOver()).release(),
+  "a lease that is given back in the background": ({ made }) => async () => {
+    {
+      using _lease = await made.acquire();
+    }
+    await settled();
   },
-  "acquire, keep alive, stop, release": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => {
-        const lease = await lock.acquire();
-        {
-          using _alive = lease.keepAlive();
-          await settled();
-        }
-        await lease.release();
-      };
-    },
-  },
-  "a lease that is handed over and resumed": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => lock.resume((await lock.acquire()).handOver()).release();
-    },
-  },
-  "a lease that is given back in the background": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => {
-        {
-          using _lease = await lock.acquire();
-        }
-        await settled();
-      };
-    },
-  },
-  "a wait that a message ends": {
-    learn: handedOver,
-    call(bench) {
-      const lock = bench.lock({ wait: 30_000 });
-      return async () => (await lock.acquire()).release();
-    },
-  },
+  "a wait that a message ends": { learn: handedOver, prepare: (bench) => cycle(bench.lock({ wait: 30_000 })) },
   "a wait that time ends": {
     calls: FEW,
     lanes: LANES,
     learn: held,
-    call(bench) {
+    prepare(bench) {
       const lock = bench.lock({ wait: 10 });
       return () => vain("held", lock.acquire());
     },
   },
   "a wait that its caller ends": {
     learn: held,
-    call: (bench) => async () => {
+    prepare: (bench) => async () => {
       const stop = new AbortController();
       const waiting = bench.lock({ wait: 30_000, signal: stop.signal }).acquire();
       const ended = waiting.then(() => check(false, "it waits"), (reason: unknown) => check(reason === stop, "as it was told"));
@@ -189,78 +142,45 @@ const kinds: Readonly<Record<string, Kind>> = {
       await ended;
     },
   },
-  "try to acquire what another holds": {
-    learn: held,
-    call(bench) {
-      const lock = bench.lock();
-      return async () => check((await lock.tryAcquire()) === null, "another holds it");
-    },
+  "try to acquire what another holds": { learn: held, prepare: ({ made }) => async () => check((await made.tryAcquire()) === null, "another holds it") },
+  "turns that callers share": ({ made, n }) => {
+    const group = new GroupCommit<number, number>({ reads: () => [["GET", n]], decide: (item) => ({ answer: item, writes: [["SET", n, item]] }) });
+    return () => Promise.all([0, 1, 2].map((item) => group.submit(made, item)));
   },
-  "turns that callers share": {
-    call(bench) {
-      const [lock, n] = [bench.lock(), bench.key("n")];
-      const group = new GroupCommit<number, number>({ reads: () => [["GET", n]], decide: (item) => ({ answer: item, writes: [["SET", n, item]] }) });
-      return () => Promise.all([0, 1, 2].map((item) => group.submit(lock, item)));
-    },
+  "acquire, release, of a semaphore": ({ client }) => cycle(client.semaphore("a", 3)),
+  "acquire, release, of several names": ({ client }) => cycle(client.lockAll(["a", "b", "c"])),
+  "acquire to write, downgrade, release": ({ client }) => {
+    const writer = client.readWrite("a").write();
+    return async () => {
+      const lease = await writer.acquire();
+      await lease.downgrade();
+      await lease.release();
+    };
   },
-  "acquire, release, of a semaphore": {
-    call({ client }) {
-      const semaphore = client.semaphore("a", 3);
-      return async () => (await semaphore.acquire()).release();
-    },
+  "work that is executed once, and its repeat": ({ client }) => {
+    const once = client.once("a");
+    return async () => {
+      const outcomes = [await once.run(() => 1), await once.run(() => 2)];
+      check(outcomes.every(({ value, replayed }, at) => value === 1 && replayed === (at === 1)), "the result is kept");
+    };
   },
-  "acquire, release, of several names": {
-    call({ client }) {
-      const names = client.lockAll(["a", "b", "c"]);
-      return async () => (await names.acquire()).release();
-    },
-  },
-  "acquire to write, downgrade, release": {
-    call({ client }) {
-      const writer = client.readWrite("a").write();
-      return async () => {
-        const lease = await writer.acquire();
-        await lease.downgrade();
-        await lease.release();
-      };
-    },
-  },
-  "work that is executed once, and its repeat": {
-    call({ client }) {
-      const once = client.once("a");
-      return async () => {
-        const outcomes = [await once.run(() => 1), await once.run(() => 2)];
-        check(outcomes.every(({ value, replayed }, at) => value === 1 && replayed === (at === 1)), "the result is kept");
-      };
-    },
-  },
-  "a call of a throttle": {
-    call({ client }) {
-      const throttle = client.throttle("a", 600_000);
-      return () => throttle.tryPass();
-    },
+  "a call of a throttle": ({ client }) => {
+    const throttle = client.throttle("a", 600_000);
+    return () => throttle.tryPass();
   },
   "a call of a debounce": {
     calls: FEW,
     lanes: LANES,
-    call({ client }) {
+    prepare({ client }) {
       const debounce = client.debounce("a", 1);
       return () => debounce.run(async () => {});
     },
   },
-  "read": { call: ({ client }) => () => client.read([["GET", { key: "x" }]]) },
-  "inspect, force a release": {
-    call(bench) {
-      const lock = bench.lock();
-      return async () => [await lock.inspect(), await lock.forceRelease()];
-    },
-  },
+  "read": ({ client }) => () => client.read([["GET", { key: "x" }]]),
+  "inspect, force a release": ({ made }) => async () => [await made.inspect(), await made.forceRelease()],
   "a fetch that fails": {
     settings: () => ({ maxAttempts: 1, fetch: offline }),
-    call(bench) {
-      const lock = bench.lock();
-      return () => vain("unavailable", lock.tryAcquire());
-    },
+    prepare: ({ made }) => () => vain("unavailable", made.tryAcquire()),
   },
   "a fetch that fails, and is repeated": {
     calls: FEW,
@@ -269,29 +189,26 @@ const kinds: Readonly<Record<string, Kind>> = {
       let requests = 0;
       return { maxAttempts: 100, fetch: (url, init) => (requests++ % 2 === 0 ? offline() : instant.fetch(url, init)) };
     },
-    call: ({ client }) => () => client.read([["GET", { key: "x" }]]),
+    prepare: ({ client }) => () => client.read([["GET", { key: "x" }]]),
   },
   "a fetch that hangs": {
     calls: FEW,
     lanes: LANES,
     settings: () => ({ maxAttempts: 1, requestTimeout: 1, fetch: endless }),
-    call: ({ client }) => () => vain("timed_out", client.read([["GET", { key: "x" }]])),
+    prepare: ({ client }) => () => vain("timed_out", client.read([["GET", { key: "x" }]])),
   },
-  "acquire, release, over several bridges": {
-    call({ bridge: { url, credential }, mark, instant }) {
-      // One bridge that answers is enough to stand for several.
-      const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, credential }));
-      const lock = new Client({ quorum, prefix: mark, fetch: (_, init) => instant.fetch(url, init) }).lock("a");
-      return async () => (await lock.acquire()).release();
-    },
+  "acquire, release, over several bridges": ({ bridge: { url, credential }, mark, instant }) => {
+    // One bridge that answers is enough to stand for several.
+    const quorum = ["a", "b", "c"].map((name) => ({ url: `https://${name}.example`, credential }));
+    return cycle(new Client({ quorum, prefix: mark, fetch: (_, init) => instant.fetch(url, init) }).lock("a"));
   },
-  "acquire, release, by a client and a lock for each call": {
-    call: ({ bridge: { url, credential }, mark, instant }) => async () => {
-      const client = new Client({ url, credential, prefix: mark, fetch: instant.fetch });
-      await (await client.lock("a").acquire()).release();
-    },
+  "acquire, release, by a client and a lock for each call": ({ bridge: { url, credential }, mark, instant }) => async () => {
+    await cycle(new Client({ url, credential, prefix: mark, fetch: instant.fetch }).lock("a"))();
   },
 };
+
+const kindOf = (of: Kind | Kind["prepare"]): Kind => (typeof of === "function" ? { prepare: of } : of);
+const kinds = new Map(Object.entries(KINDS_OF_CALLS).map(([name, of]) => [name, kindOf(of)]));
 
 /**
  * Kinds of calls that need the host's finalizers: only the garbage collector knows that something
@@ -302,25 +219,24 @@ export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends",
 /** How many calls are made of each kind. */
 export const KINDS: ReadonlyMap<string, number> = new Map([
   [MIX, 2_500],
-  ...Object.entries(kinds).map(([name, { calls = 2_000 }]): [string, number] => [name, calls]),
+  ...[...kinds].map(([name, { calls = 2_000 }]): [string, number] => [name, calls]),
 ]);
 
 /** Prepares a kind of call, and makes it once. The result makes so many calls. */
 export async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
   if (name === MIX) return mix(bridge);
-  const kind = kinds[name];
+  const kind = kinds.get(name);
   if (kind === undefined) throw new Error(`no kind of call is ${name}`);
   const mark = `heap-${crypto.randomUUID().slice(0, 8)}:`;
   const bench = (instant: Instant) => new Bench(bridge, mark, instant, kind.settings?.(instant));
   const teacher = new Instant();
   const first = bench(teacher);
-  await (kind.learn ?? ((_, call) => call()))(first, kind.call(first));
+  await (kind.learn ?? ((_, call) => call()))(first, kind.prepare(first));
   // Waits for what goes on after the call.
   await sleep(100);
   const lanes = Array.from({ length: kind.lanes ?? 1 }, () => {
     const instant = new Instant(teacher);
-    const call = kind.call(bench(instant));
-    return { instant, call };
+    return { instant, call: kind.prepare(bench(instant)) };
   });
   return (count) => makeAll(lanes, count, teacher.requests);
 }

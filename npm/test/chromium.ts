@@ -1,10 +1,10 @@
 // Runs the suites in a page of headless Chromium, as a bundler left them in a folder.
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { launch } from "puppeteer-core";
+import { listening } from "./between.js";
 import type { Bridge } from "./harness.js";
 
 declare const runSuites: (bridge: Bridge, print: (line: string) => void) => Promise<boolean>;
@@ -21,12 +21,11 @@ const server = createServer((request, response) => {
   response.writeHead(200, { ...policy, "content-type": name.endsWith(".js") ? "text/javascript" : "text/html" });
   return response.end(readFileSync(join(folder, name)));
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const { host } = new URL(await listening(server));
 
 // The bridge allows pages of this origin, and the browser asks it.
 const origin = "http://page.localhost";
-const { port } = server.address() as AddressInfo;
-const args = [...chromium.args.filter((arg) => arg !== "--disable-web-security"), `--host-resolver-rules=MAP page.localhost 127.0.0.1:${port}`];
+const args = [...chromium.args.filter((arg) => arg !== "--disable-web-security"), `--host-resolver-rules=MAP page.localhost ${host}`];
 const browser = await launch({ executablePath: await chromium.executablePath(), args, headless: "shell", timeout: 60_000 });
 let passed = false;
 try {

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { constants } from "node:os";
+import { between } from "./between.js";
 import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
-import { between, edgelock, type Ended, Tool } from "./tool.js";
+import { edgelock, type Ended, Tool } from "./tool.js";
 
 /** A ttl that is longer than any test. */
 const LONG = { ttl: 60_000 };
@@ -12,6 +13,7 @@ const LONG = { ttl: 60_000 };
 const SHORT = "6s";
 const LONGER_MS = 6_500;
 const FOR_EVER = "echo ready; exec sleep 60";
+const LOOP = "while :; do sleep 0.05; done";
 
 const isFree = async (stack: Stack, name = "a"): Promise<boolean> => (await stack.lock(name).inspect()).holder === null;
 
@@ -73,8 +75,7 @@ const runs: Suite = {
   },
 
   async signals_are_passed_on_and_the_lock_is_kept_until_the_command_has_ended(stack) {
-    const loop = "while :; do sleep 0.05; done";
-    const tool = await ready(stack, `trap 'echo one' USR1; trap 'echo two; read line; exit 7' TERM; echo ready; ${loop}`);
+    const tool = await ready(stack, `trap 'echo one' USR1; trap 'echo two; read line; exit 7' TERM; echo ready; ${LOOP}`);
     tool.kill("SIGUSR1");
     await tool.wrote("one");
     tool.kill("SIGTERM");
@@ -85,19 +86,11 @@ const runs: Suite = {
     check(await isFree(stack), "it was given back");
   },
 
-  async a_command_that_a_signal_ends_gives_the_lock_back(stack) {
-    for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130], ["SIGHUP", 129]] as const) {
-      const tool = await ready(stack, FOR_EVER);
-      tool.kill(signal);
-      equal((await tool.ended).code, code);
-      check(await isFree(stack), "it was given back");
-    }
-  },
-
   async a_signal_that_ends_most_programs_ends_the_command_before_the_lock_is_free(stack) {
-    for (const signal of ["SIGABRT", "SIGALRM", "SIGVTALRM", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS"] as const) {
-      // macOS has not all of them, and ignores one.
-      if (process.platform !== "linux") return;
+    const everywhere = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+    // macOS has not all of them, and ignores one.
+    const onLinux = ["SIGABRT", "SIGALRM", "SIGVTALRM", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGSYS"] as const;
+    for (const signal of process.platform === "linux" ? [...everywhere, ...onLinux] : everywhere) {
       const tool = await ready(stack, FOR_EVER);
       tool.kill(signal);
       equal([signal, (await tool.ended).code], [signal, 128 + constants.signals[signal]]);
@@ -140,27 +133,33 @@ const runs: Suite = {
     }
     refused(await edgelock(["run", "--", name, "--"]), 64, /run what/);
   },
+};
 
-  async a_loss_that_shows_when_the_command_has_ended_is_told(stack) {
-    const tool = await ready(stack, "echo ready; read line", ["--ttl", "60s"]);
-    await stack.lock("a").forceRelease();
-    tool.type("\n");
-    const { code, err } = await tool.ended;
-    check(code === 79 && /lost before the command ended/.test(err), `${code}: ${err}`);
-  },
+/** What becomes of a command, run with these options, once its lease or its bridge is gone. */
+type Loss = readonly [command: string, options: readonly string[], gone: "lease" | "bridge", code: number, said: RegExp, out?: string];
+const LOSSES: Readonly<Record<string, Loss>> = {
+  a_loss_that_shows_when_the_command_has_ended_is_told: ["echo ready; read line", ["--ttl", "60s"], "lease", 79, /lost before the command ended/],
+  a_bridge_that_is_away_at_the_end_does_not_change_the_exit_code_of_the_command: ["echo ready; read line; exit 3", ["--ttl", "60s"], "bridge", 3, /could not be given back/],
+  a_lost_lease_stops_the_command_and_has_an_exit_code_of_its_own: [`trap 'echo told; exit 0' TERM; echo ready; ${LOOP}`, ["--ttl", SHORT], "lease", 79, /told to stop: .*lost/, "told"],
+  a_command_that_ignores_the_loss_is_killed: [`trap '' TERM; echo ready; ${LOOP}`, ["--ttl", SHORT, "--kill-after", "200ms"], "lease", 79, /is killed/],
+  a_bridge_that_goes_away_while_the_command_runs_costs_the_lease_in_the_end: [FOR_EVER, ["--ttl", SHORT], "bridge", 79, /told to stop/],
+};
 
-  async a_bridge_that_is_away_at_the_end_does_not_change_the_exit_code_of_the_command(stack) {
-    const bridge = await between(stack.bridge.url);
-    const tool = await ready(stack, "echo ready; read line; exit 3", ["--ttl", "60s"], { EDGELOCK_BRIDGE_URL: bridge.url });
-    bridge.close();
-    tool.type("\n");
-    const { code, err } = await tool.ended;
-    check(code === 3 && /could not be given back/.test(err), `${code}: ${err}`);
-  },
+const becomes = ([command, options, gone, code, said, told = ""]: Loss) => async (stack: Stack) => {
+  const bridge = await between(stack.bridge.url);
+  const tool = await ready(stack, command, options, { EDGELOCK_BRIDGE_URL: bridge.url });
+  await (gone === "lease" ? stack.lock("a").forceRelease() : bridge.close());
+  // Commands that read end then.
+  tool.type("\n");
+  const ended = await tool.ended;
+  bridge.close();
+  check(ended.code === code && said.test(ended.err) && ended.out.includes(told), `${ended.code}: ${ended.out}${ended.err}`);
 };
 
 /** These tests wait for time to pass, so they run side by side. */
 const waits: Suite = {
+  ...Object.fromEntries(Object.entries(LOSSES).map(([name, loss]) => [name, becomes(loss)])),
+
   async a_lease_is_renewed_while_the_command_runs_and_has_a_label(stack) {
     const tool = await ready(stack, "echo ready; read line", ["--ttl", SHORT, "--label", "nightly"]);
     const first = (await stack.lock("a").inspect()).fence;
@@ -170,28 +169,6 @@ const waits: Suite = {
     equal([holder?.label, fence], ["nightly", first]);
     tool.type("\n");
     equal((await tool.ended).code, 0);
-  },
-
-  async a_lost_lease_stops_the_command_and_has_an_exit_code_of_its_own(stack) {
-    const tool = await ready(stack, "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.05; done", ["--ttl", SHORT]);
-    await stack.lock("a").forceRelease();
-    const { code, out, err } = await tool.ended;
-    check(code === 79 && out.includes("told") && /told to stop: .*lost/.test(err), `${code}: ${out}${err}`);
-  },
-
-  async a_command_that_ignores_the_loss_is_killed(stack) {
-    const tool = await ready(stack, "trap '' TERM; echo ready; while :; do sleep 0.05; done", ["--ttl", SHORT, "--kill-after", "200ms"]);
-    await stack.lock("a").forceRelease();
-    const { code, err } = await tool.ended;
-    check(code === 79 && /is killed/.test(err), `${code}: ${err}`);
-  },
-
-  async a_bridge_that_goes_away_while_the_command_runs_costs_the_lease_in_the_end(stack) {
-    const bridge = await between(stack.bridge.url);
-    const tool = await ready(stack, FOR_EVER, ["--ttl", SHORT], { EDGELOCK_BRIDGE_URL: bridge.url });
-    bridge.close();
-    const { code, err } = await tool.ended;
-    check(code === 79 && /told to stop/.test(err), `${code}: ${err}`);
   },
 
   async a_watch_asks_once_a_second_and_outlives_a_bridge_that_is_away(stack) {

@@ -1,15 +1,13 @@
 // How failed connections are told, on hosts that can have servers of their own.
 import { createServer, type Server, type Socket } from "node:net";
 import { Client } from "edgelock";
+import { listening } from "./between.js";
 import { equal, fails, type Suite } from "./harness.js";
 
 /** A server that only calls `take` with its connections, and its address. */
 async function serve(take: (socket: Socket) => void): Promise<[Server, string]> {
   const server = createServer(take);
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return [server, `http://127.0.0.1:${address.port}`];
+  return [server, await listening(server)];
 }
 
 const close = (server: Server): Promise<void> => new Promise((closed) => server.close(() => closed()));

@@ -1,6 +1,6 @@
 // A caller's own `fetch`. Whatever that does, the call fails with an error, and the module goes on.
-import { Client, type ClientSettings, EdgelockError, type FetchInit } from "edgelock";
-import { check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
+import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit } from "edgelock";
+import { Background, check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
 
 /** Gives these answers in turn, and then the last one for ever. */
 function answers(...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> {
@@ -13,8 +13,16 @@ const throws = (): never => {
 };
 const refuses = async () => new Response(`{"error":"NOSCRIPT No matching script."}`, { status: 400 });
 
-async function acquire(stack: Stack, answer: () => unknown): Promise<unknown> {
-  return thrown(stack.client({ fetch: answer as never, maxAttempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire());
+const acquire = (stack: Stack, answer: () => unknown): Promise<unknown> => stack.client({ fetch: answer as never, maxAttempts: 1, requestTimeout: 20_000 }).lock("a").tryAcquire();
+
+/** After each of these answers the outcome is unknown, and nothing is left unhandled. */
+async function areUnknown(stack: Stack, code: ErrorCode, answers: ReadonlyArray<() => unknown>): Promise<EdgelockError[]> {
+  const errors: EdgelockError[] = [];
+  equal(await unhandled(async () => {
+    for (const answer of answers) errors.push(await fails(code, acquire(stack, answer)));
+  }), []);
+  for (const [at, error] of errors.entries()) check(error.isOutcomeUnknown, `${at}: ${error}`);
+  return errors;
 }
 
 export const fetches: Suite = {
@@ -23,26 +31,15 @@ export const fetches: Suite = {
     const odd: unknown[] = [undefined, null, 7, "odd", Symbol("odd"), {}, { status: 200 }, { status: 200, headers: {} }, { status: 200, headers: { get } }];
     for (const status of [undefined, "200", NaN, -1, 65_736, 2.5, {}]) odd.push({ status, headers: headers() });
     odd.push({ get status() { return throws(); } }, { get then() { return throws(); } });
-    equal(await unhandled(async () => {
-      for (const response of odd) {
-        for (const answer of [() => response, async () => response]) {
-          const error = await fails("unavailable", acquire(stack, answer).then((error) => Promise.reject(error)));
-          check(error.isOutcomeUnknown && error.cause instanceof Error, `${String(response)}: ${error}`);
-        }
-      }
-    }), []);
+    const errors = await areUnknown(stack, "unavailable", odd.flatMap((response) => [() => response, async () => response]));
+    for (const [at, { cause }] of errors.entries()) check(cause instanceof Error, `${at} says what it is not`);
   },
 
   async what_cannot_even_be_looked_at_may_be_thrown(stack) {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const odd = [proxy, { get cause() { return throws(); } }, { get code() { return throws(); } }];
-    equal(await unhandled(async () => {
-      for (const thrown of odd) {
-        const error = await fails("unavailable", acquire(stack, () => Promise.reject(thrown)).then((error) => Promise.reject(error)));
-        check(error.isOutcomeUnknown, `${error}`);
-      }
-    }), []);
+    await areUnknown(stack, "unavailable", odd.map((thrown) => () => Promise.reject(thrown)));
   },
 
   async the_cause_of_an_error_is_of_the_request_that_its_message_is_about(stack) {
@@ -60,36 +57,27 @@ export const fetches: Suite = {
   async what_a_host_says_in_several_lines_is_quoted_in_one(stack) {
     // So Node ends what OpenSSL says.
     const said = new TypeError("fetch failed", { cause: new Error("wrong version\x1b[2J:\n") });
-    const error = await fails("unavailable", acquire(stack, () => Promise.reject(said)).then((error) => Promise.reject(error)));
+    const error = await fails("unavailable", acquire(stack, () => Promise.reject(said)));
     check(/fetch failed: wrong version \[2J: \(for/.test(error.message) && error.cause === said, JSON.stringify(error.message));
   },
 
   async an_acquisition_sends_no_more_than_it_may_also_to_give_up_what_it_asked_for(stack) {
-    for (const maxRequests of [4, 5, 8, 12]) {
-      const gone: Promise<unknown>[] = [];
-      let sent = 0;
-      const fetch = (() => (sent++, Promise.reject(new TypeError("lost")))) as never;
-      const client = stack.client({ fetch, requestTimeout: 100, waitUntil: (promise) => void gone.push(promise) });
-      await fails("unavailable", client.lock("a", { maxRequests, wait: 500 }).acquire());
-      await Promise.all(gone);
-      check(sent > 1 && sent <= maxRequests, `${sent} of ${maxRequests}`);
-    }
-  },
-
-  async an_acquisition_that_is_aborted_sends_no_more_than_it_may(stack) {
-    for (const maxRequests of [4, 5, 8]) {
-      const gone: Promise<unknown>[] = [];
-      const controller = new AbortController();
-      let sent = 0;
-      const fetch = (() => {
-        if (++sent !== 3) return Promise.reject(new TypeError("lost"));
-        setTimeout(() => controller.abort(new Error("gone")));
-        return new Promise(() => {});
-      }) as never;
-      const client = stack.client({ fetch, waitUntil: (promise) => void gone.push(promise) });
-      equal(((await thrown(client.lock("a", { maxRequests }).acquire({ signal: controller.signal }))) as Error).message, "gone");
-      await Promise.all(gone);
-      check(sent > 3 && sent <= maxRequests, `${sent} of ${maxRequests}`);
+    for (const aborts of [false, true]) {
+      for (const maxRequests of [4, 5, 8, 12]) {
+        const gone = new Background();
+        const stop = new AbortController();
+        let sent = 0;
+        const fetch = () => {
+          if (++sent !== 3 || !aborts) return Promise.reject(new TypeError("lost"));
+          setTimeout(() => stop.abort(new Error("gone")));
+          return new Promise<never>(() => {});
+        };
+        const client = stack.client({ fetch, requestTimeout: aborts ? 2_000 : 100, waitUntil: gone.waitUntil });
+        const { message } = (await thrown(client.lock("a", { maxRequests, wait: aborts ? 5_000 : 500 }).acquire({ signal: stop.signal }))) as Error;
+        check(message.startsWith(aborts ? "gone" : "unavailable"), message);
+        await gone.over();
+        check(sent > (aborts ? 3 : 1) && sent <= maxRequests, `${sent} of ${maxRequests}`);
+      }
     }
   },
 
@@ -140,12 +128,7 @@ export const fetches: Suite = {
       ...odd.map((body) => ({ status: 200, headers: headers(), body })),
       ...[undefined, throws, () => 7, async () => ({})].map((text) => ({ status: 200, headers: short, text })),
     ];
-    equal(await unhandled(async () => {
-      for (const response of responses) {
-        const error = await fails("truncated", acquire(stack, async () => response).then((error) => Promise.reject(error)));
-        check(error.isOutcomeUnknown, `${error}`);
-      }
-    }), []);
+    await areUnknown(stack, "truncated", responses.map((response) => async () => response));
   },
 
   async a_body_that_is_not_read_is_cancelled_and_may_refuse(stack) {

@@ -2,6 +2,7 @@
 // by a closed connection, with the compatibility flag `enable_request_signal` and without.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { listening, passOn } from "./between.js";
 import { check, equal, eventually, runTests, sleep, Stack, take } from "./harness.js";
 import { type Asked, verbs } from "./hangups_worker.js";
 import { serve } from "./serve.js";
@@ -44,9 +45,8 @@ class Gate {
     this.#opened = new Promise((open) => (this.open = open));
   }
 
-  async listen(): Promise<string> {
-    await once(this.#server.listen(0, "127.0.0.1"), "listening");
-    return `http://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`;
+  listen(): Promise<string> {
+    return listening(this.#server);
   }
 
   /** The request has come to where it is held up. */
@@ -58,39 +58,25 @@ class Gate {
   }
 
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const number = this.seen.length;
-    this.seen.push("");
+    const [, path = ""] = request.url?.split("/") ?? [];
+    const number = this.seen.push(path || "command") - 1;
+    const hold = async (side: Side) => {
+      if (number !== this.#at || side !== this.#side) return;
+      this.isReached = true;
+      await this.#opened;
+    };
+    const before = async () => {
+      await hold("before");
+      if (path === "work") response.end("7");
+      return path === "work";
+    };
+    const behind = async () => {
+      await hold("behind");
+      return false;
+    };
     this.#underWay++;
     try {
-      const pieces: Buffer[] = [];
-      for await (const piece of request) pieces.push(piece as Buffer);
-      const body = Buffer.concat(pieces).toString();
-      const [, path = ""] = request.url?.split("/") ?? [];
-      const isWork = path === "work";
-      this.seen[number] = path || "command";
-      const hold = async (side: Side) => {
-        if (number !== this.#at || side !== this.#side) return;
-        this.isReached = true;
-        await this.#opened;
-      };
-      await hold("before");
-      if (isWork) return void response.end("7");
-      const { authorization = "" } = request.headers;
-      const hungUp = new AbortController();
-      response.on("close", () => hungUp.abort());
-      const isListening = path === "subscribe";
-      const answer = await fetch(url + request.url, { method: "POST", headers: { authorization }, body, ...(isListening ? { signal: hungUp.signal } : {}) });
-      const { status, headers } = answer;
-      const push = headers.get("x-edgelock-bridge");
-      response.writeHead(status, { "content-type": headers.get("content-type") ?? "", ...(push === null ? {} : { "x-edgelock-bridge": push }) });
-      if (!isListening) {
-        const text = await answer.text();
-        await hold("behind");
-        return void response.end(text);
-      }
-      response.flushHeaders();
-      for await (const piece of answer.body as unknown as AsyncIterable<Uint8Array>) response.write(piece);
-      response.end();
+      await passOn(url, request, response, { before, behind });
     } finally {
       this.#underWay--;
     }

@@ -185,6 +185,10 @@ export async function take(lock: Lock): Promise<Lease> {
   return lease;
 }
 
+export async function releaseAll(...leases: readonly Lease[]): Promise<void> {
+  for (const lease of leases) await lease.release();
+}
+
 /** The error of `promise`, which must be one of ours with that code. */
 export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
   const error = await thrown(promise);
@@ -220,6 +224,17 @@ export async function unhandled(work: () => Promise<void>): Promise<string[]> {
   }
   return reasons;
 }
+
+/** Work that counts how often it was done, and returns that count. */
+export class Work {
+  count = 0;
+  readonly done = async (): Promise<number> => ++this.count;
+}
+
+/** Work that must not be done. */
+export const never = (): never => {
+  throw new Error("the work is done");
+};
 
 /** Lets the drivers of turns that `drive` starts show no sign of life. */
 export function withoutBeats<T>(drive: () => T): T {

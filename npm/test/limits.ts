@@ -48,10 +48,14 @@ export const limits: Suite = {
       (wait) => client.reentrant("b", "owner", { wait }),
       (permits) => client.semaphore("b", permits),
       (ttl) => client.semaphore("b", 2, { ttl }),
+      (weight) => client.semaphore("b", 2, { weight }),
       (ttl) => client.readWrite("b").read({ ttl }),
       (ttl) => client.lockAll(["b", "c"], { ttl }),
       (keep) => client.once("b", { keep }),
       (maxBytes) => client.once("b", { maxBytes }),
+      (window) => client.throttle("b", window),
+      (wait) => client.debounce("b", wait),
+      (maxWait) => client.debounce("b", 5, { maxWait }),
       (maxAttempts) => new Client({ url, credential, maxAttempts }),
       (requestTimeout) => new Client({ url, credential, requestTimeout }),
       (fenceLife) => new Client({ url, credential, fenceLife }),
@@ -77,6 +81,8 @@ export const limits: Suite = {
       [() => client.semaphore("a", 2, { labl: "x" } as never), "labl", "label"],
       [() => client.readWrite("a").write({ labl: "x" } as never), "labl", "label"],
       [() => client.lockAll(["a", "b"], { waits: 5 } as never), "waits", "wait"],
+      [() => client.once("a", { fingerprnt: "x" } as never), "fingerprnt", "fingerprint"],
+      [() => client.debounce("a", 5, { maxwait: 7 } as never), "maxwait", "maxWait"],
       [() => client.lock("a", { waitForReplicas: { count: 1, withn: 5 } as never }), "withn", "within"],
       [() => new Client({ url, credential, onevent: () => {} } as never), "onevent", "onEvent"],
       [() => new Client({ url, credential, restartQuarantine: 5 } as never), "restartQuarantine", ""],
@@ -142,17 +148,6 @@ export const limits: Suite = {
   async a_wait_of_any_length_ends_when_the_lock_is_given_back(stack) {
     for (const wait of HUGE) for (const push of [true, false]) await waits(stack, push, { wait, maxRequests: Infinity });
     await waits(stack, true, { wait: Infinity });
-  },
-
-  async a_wait_of_zero_is_one_try_and_no_try_at_all_is_refused(stack) {
-    const lease = await stack.lock("a").acquire();
-    await fails("held", stack.lock("a", { wait: 0 }).acquire());
-    await lease.release();
-    await (await stack.lock("a", { wait: 0, maxRequests: 1 }).acquire()).release();
-    await fails("max_hold_exceeded", stack.lock("a", { maxHold: 0 }).run(() => new Promise(() => {})));
-    await refuses(() => stack.client({ maxAttempts: 0 }));
-    await refuses(() => stack.client({ requestTimeout: 0 }));
-    await refuses(() => stack.lock("a", { maxRequests: 0 }));
   },
 
   async text_that_is_no_unicode_or_too_long_is_refused_wherever_it_stands(stack) {

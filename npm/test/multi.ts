@@ -4,22 +4,8 @@ import { check, equal, fails, type Stack, type Suite, take } from "./harness.js"
 
 const all = (stack: Stack, names: readonly string[], options: LockAllOptions = {}, client = stack.client()): Lock => client.lockAll(names, options);
 const holder = (stack: Stack, name: string): Promise<unknown> => stack.redis(`GET ~${name}`);
-const areFree = async (stack: Stack): Promise<boolean> => (await stack.redis("EXISTS ~a ~b ~c")) === 0;
 
 export const multis: Suite = {
-  async all_names_have_one_token_and_one_fence_above_the_last_of_each(stack) {
-    const before = await take(stack.lock("b"));
-    await before.release();
-    const lease = await take(all(stack, ["a", "b", "c"]));
-    check(lease.fence > before.fence, "one fence");
-    for (const name of ["a", "b", "c"]) {
-      equal(await holder(stack, name), lease.token);
-      equal((await stack.lock(name).inspect()).fence, lease.fence);
-    }
-    await lease.release();
-    equal(await areFree(stack), true);
-  },
-
   async none_is_taken_while_one_is_held_and_the_error_says_which(stack) {
     const held = await take(stack.lock("c", { label: "worker 7", ttl: 60_000 }));
     const error = (await fails("held", all(stack, ["a", "c", "b"], { wait: 0 }).acquire())) as HeldError;

@@ -1,18 +1,14 @@
 // The recipe of payments, over each server of Node's.
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { bank, inExpress, inFastify, listener } from "../examples/recipes/payments.js";
+import { listening } from "./between.js";
 import { equal, eventually, type Stack, type Suite } from "./harness.js";
-
-const listening = (server: Server): Promise<number> =>
-  new Promise((ready) => void server.listen(0, "127.0.0.1", () => ready((server.address() as AddressInfo).port)));
 
 /** The recipe's servers, each by its address. */
 async function served(): Promise<Record<string, string>> {
-  await inFastify.listen({ port: 0, host: "127.0.0.1" });
-  const fastify = (inFastify.server.address() as AddressInfo).port;
-  const ports = { node: await listening(createServer(listener)), express: await listening(createServer(inExpress)), fastify };
-  return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, `http://127.0.0.1:${port}/payments`]));
+  const fastify = await inFastify.listen({ port: 0, host: "127.0.0.1" });
+  const servers = { node: await listening(createServer(listener)), express: await listening(createServer(inExpress)), fastify };
+  return Object.fromEntries(Object.entries(servers).map(([name, url]) => [name, `${url}/payments`]));
 }
 
 const post = (url: string, account: string, key: string | undefined, body: string) => {

@@ -1,34 +1,15 @@
 // The promises of read/write locks. They are those of tests/it/read_write.rs, with the same names.
-import { Client, type Command, HeldError, type Lease, type Lock, type ReadWriteOptions } from "edgelock";
-import { check, equal, eventually, fails, type Stack, type Suite, take } from "./harness.js";
+import { Client, type Command, HeldError, type Lock, type ReadWriteOptions } from "edgelock";
+import { check, equal, eventually, fails, releaseAll, type Stack, type Suite, take } from "./harness.js";
 
 const reader = (client: Client, options: ReadWriteOptions = {}): Lock => client.readWrite("a").read(options);
 const writer = (client: Client, options: ReadWriteOptions = {}): Lock => client.readWrite("a").write(options);
 const incr = (stack: Stack): Command[] => [["INCR", { key: `${stack.mark}n` }]];
 const readers = async (stack: Stack): Promise<number> => Number(await stack.redis(`ZCARD {${stack.mark}a}:readers`));
 const waiters = async (stack: Stack): Promise<number> => stack.waitersFor("a");
-const lasts = async (stack: Stack): Promise<number> => Number(await stack.redis("PTTL ~a"));
 const LONG = 40_000;
 
-async function releaseAll(...leases: readonly Lease[]): Promise<void> {
-  for (const lease of leases) await lease.release();
-}
-
 export const readWrites: Suite = {
-  async many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own(stack) {
-    const one = await take(reader(stack.client(), { ttl: 60_000 }));
-    const other = await take(reader(stack.client()));
-    equal(await readers(stack), 2);
-    check(other.fence > one.fence && one.remaining > 50_000 && other.remaining <= 10_000, "each has its own");
-    check((await lasts(stack)) > 50_000, "it is read for as long as the last of them reads");
-    await one.renew({ ttl: 1_000 });
-    check((await lasts(stack)) > 50_000, "what it had is not cut short");
-    await other.renew({ ttl: 90_000 });
-    check((await lasts(stack)) > 80_000 && other.remaining > 80_000, "a renewal is of one");
-    await releaseAll(one, other);
-    equal(await stack.redis("EXISTS ~a"), 0);
-  },
-
   async a_writer_is_alone(stack) {
     const [reads, writes] = [reader(stack.client()), writer(stack.client())];
     const held = await take(writer(stack.client(), { label: "w" }));

@@ -1,7 +1,7 @@
 // The recipes in Node: called as their frameworks call them, or served.
-import { serve } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from "aws-lambda";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
 import * as astro from "../examples/recipes/astro.js";
 import { daily } from "../examples/recipes/daily.js";
 import { app as express } from "../examples/recipes/express.js";
@@ -15,6 +15,7 @@ import * as nextNode from "../examples/recipes/next_node.js";
 import { refusal } from "../examples/recipes/refusal.js";
 import { action as remix } from "../examples/recipes/remix.js";
 import * as sveltekit from "../examples/recipes/sveltekit.js";
+import { listening } from "./between.js";
 import { chats } from "./chat.js";
 import { equal, eventually, run, type Suite, thrown } from "./harness.js";
 import { medusas } from "./medusa.js";
@@ -37,52 +38,22 @@ const called: Record<string, Call> = {
   hono_worker: async (id, signal) => honoWorker.fetch(post(id, signal), variables, context),
 };
 
-/** What Lambda passes for a request to a function's URL. */
-function event(id: string): LambdaFunctionURLEvent {
-  const http = { method: "POST", path: `/orders/${id}`, protocol: "HTTP/1.1", sourceIp: "192.0.2.1", userAgent: "test" };
-  return {
-    version: "2.0",
-    routeKey: "$default",
-    rawPath: `/orders/${id}`,
-    rawQueryString: "",
-    headers: { "content-type": "application/json" },
-    requestContext: {
-      accountId: "anonymous",
-      apiId: "url-id",
-      domainName: "url-id.lambda-url.eu-central-1.on.aws",
-      domainPrefix: "url-id",
-      http,
-      requestId: crypto.randomUUID(),
-      routeKey: "$default",
-      stage: "$default",
-      time: "23/Nov/2026:06:00:00 +0000",
-      timeEpoch: 1_795_413_600_000,
-    },
-    body: "{}",
-    isBase64Encoded: false,
-  };
-}
-
 /** Lets Lambda run the function, with so many milliseconds left. */
 async function invoke(id: string, remaining = 60_000): Promise<Response> {
   const context = { getRemainingTimeInMillis: () => remaining } as Parameters<typeof lambda>[1];
-  const result = (await lambda(event(id), context, () => {})) as Exclude<LambdaFunctionURLResult, string>;
+  const event = { version: "2.0", rawPath: `/orders/${id}`, headers: { "content-type": "application/json" }, body: "{}", isBase64Encoded: false };
+  const result = (await lambda(event as unknown as LambdaFunctionURLEvent, context, () => {})) as Exclude<LambdaFunctionURLResult, string>;
   return new Response(result.body ?? null, { status: result.statusCode ?? 200, headers: result.headers as Record<string, string> });
 }
 
 /** Recipes that are served, on ports that the system picks. */
 async function served(): Promise<Record<string, Call>> {
-  const honos = await new Promise<AddressInfo>((listening) => void serve({ fetch: hono.fetch, port: 0, hostname: "127.0.0.1" }, listening));
-  const expresses = await new Promise<AddressInfo>((listening) => {
-    const server = express.listen(0, "127.0.0.1", () => listening(server.address() as AddressInfo));
-  });
-  await fastify.listen({ port: 0, host: "127.0.0.1" });
-  const over = (port: number): Call => (id, signal) => {
+  const over = (url: string): Call => (id, signal) => {
     const headers = { "content-type": "application/json" };
-    return fetch(`http://127.0.0.1:${port}/orders/${id}`, { method: "POST", headers, body: "{}", signal });
+    return fetch(`${url}/orders/${id}`, { method: "POST", headers, body: "{}", signal });
   };
-  const fastifies = fastify.server.address() as AddressInfo;
-  return { hono: over(honos.port), express: over(expresses.port), fastify: over(fastifies.port) };
+  const fastifies = await fastify.listen({ port: 0, host: "127.0.0.1" });
+  return { hono: over(await listening(createAdaptorServer({ fetch: hono.fetch }) as Server)), express: over(await listening(createServer(express))), fastify: over(fastifies) };
 }
 
 const DAY_MS = 86_400_000;

@@ -1,27 +1,11 @@
 // The promises of semaphores. They are those of tests/it/semaphore.rs, with the same names.
-import { type Client, HeldError, type Lease, type Lock, type SemaphoreOptions } from "edgelock";
-import { check, equal, fails, type Stack, type Suite, take } from "./harness.js";
+import { type Client, HeldError, type Lock, type SemaphoreOptions } from "edgelock";
+import { check, equal, fails, releaseAll, type Stack, type Suite, take } from "./harness.js";
 
 const semaphore = (client: Client, permits: number, options: SemaphoreOptions = {}): Lock => client.semaphore("a", permits, options);
 const permits = async (stack: Stack): Promise<number> => Number(await stack.redis("ZCARD ~a"));
-/** Until when a permit is held, in Redis's milliseconds. */
-const until = async (stack: Stack, lease: Lease): Promise<number> => Number(await stack.redis(`ZSCORE ~a ${lease.token}`));
-
-async function releaseAll(...leases: readonly Lease[]): Promise<void> {
-  for (const lease of leases) await lease.release();
-}
 
 export const semaphores: Suite = {
-  async a_permit_is_the_token_in_a_sorted_set_until_when_it_ends(stack) {
-    const lease = await take(semaphore(stack.client(), 2));
-    const [seconds] = (await stack.redis("TIME")) as [string, string];
-    const left = (await until(stack, lease)) - Number(seconds) * 1_000;
-    check(left > 5_000 && left <= 11_000, `${left} are left`);
-    await lease.release();
-    equal(await stack.redis("EXISTS ~a"), 0);
-    equal(await stack.redis(`EXISTS {${stack.mark}a}:holds`), 0);
-  },
-
   async as_many_hold_it_at_once_as_there_are_permits(stack) {
     const first = await take(semaphore(stack.client(), 3, { ttl: 8_000, label: "first" }));
     const three = semaphore(stack.client(), 3);

@@ -26,8 +26,11 @@ import { weights } from "./weights.js";
 // It takes all places of the process, and much of its time: Node runs it.
 export const [crowd, waitingBeside] = apart(waiting, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
+/** What any Redis does, behind whatever bridge. */
+export const ofKinds = [kinds, semaphores, readWrites, multis, onces, throttles, debounces];
+
 /** None of their tests changes what others use. */
-const promises = [contract, kinds, takeOvers, semaphores, weights, reservations, readWrites, multis, severalLimits, onces, throttles, debounces, waitingBeside];
+const promises = [contract, ...ofKinds, takeOvers, weights, reservations, severalLimits, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

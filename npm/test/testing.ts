@@ -1,14 +1,8 @@
 // What is promised over real bridges, over the table of `edgelock/testing`, in Node.
 import { Table } from "edgelock/testing";
 import { contract } from "./contract.js";
-import { debounces } from "./debounce.js";
 import { apart, run } from "./harness.js";
-import { kinds } from "./kinds.js";
-import { multis } from "./multi.js";
-import { onces } from "./once.js";
-import { readWrites } from "./read_write.js";
-import { semaphores } from "./semaphore.js";
-import { throttles } from "./throttle.js";
+import { ofKinds } from "./suites.js";
 
 const table = new Table();
 const bridge = { url: "https://table.test", credential: "table" };
@@ -24,4 +18,4 @@ const [, most] = apart(contract, "every_reply_of_redis_arrives_as_it_is");
 const [, promises] = apart(most, "integers_arrive_with_every_digit_or_are_said_to_be_rounded");
 
 // One after another: the table takes the time of this process, and leases are counted in seconds.
-run(bridge, [promises, kinds, semaphores, readWrites, multis, onces, throttles, debounces], console.log).then((passed) => process.exit(passed ? 0 : 1));
+run(bridge, [promises, ...ofKinds], console.log).then((passed) => process.exit(passed ? 0 : 1));

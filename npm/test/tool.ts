@@ -1,7 +1,5 @@
-// The installed command-line tool as a process, and what may be between it and the bridge.
+// The installed command-line tool as a process.
 import { spawn } from "node:child_process";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { check, eventually } from "./harness.js";
 
 const [program = ""] = process.argv.slice(2);
@@ -95,37 +93,3 @@ export class Tool {
 
 /** Runs the tool to its end. */
 export const edgelock = (args: readonly string[], variables: Variables = {}): Promise<Ended> => new Tool(args, variables).ended;
-
-/** A server between the tool and the bridge, until it is closed. */
-export interface Between {
-  readonly url: string;
-  readonly close: () => void;
-}
-
-/**
- * Passes requests on to the bridge. `meddle` may answer them instead, and change the headers of an
- * answer.
- */
-export async function between(bridge: string, meddle: (request: IncomingMessage, response: ServerResponse, headers: Headers) => boolean = () => false): Promise<Between> {
-  const server = createServer((request, response) => void pass(request, response).catch(() => response.destroy()));
-  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const { authorization = "", "content-type": type = "" } = request.headers;
-    const body = Buffer.concat(parts);
-    const answer = await fetch(`${bridge}${request.url}`, { method: "POST", headers: { authorization, "content-type": type }, ...(body.length > 0 && { body }) });
-    const headers = new Headers(answer.headers);
-    if (meddle(request, response, headers)) return;
-    for (const name of ["content-length", "content-encoding", "transfer-encoding", "connection"]) headers.delete(name);
-    headers.forEach((value, name) => response.setHeader(name, value));
-    response.writeHead(answer.status).flushHeaders();
-    for await (const part of (answer.body ?? []) as unknown as AsyncIterable<Uint8Array>) response.write(part);
-    response.end();
-  };
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
-}

@@ -1,14 +1,8 @@
 // The contract in Node, over webdis.
 import { Client } from "edgelock";
 import { contract } from "./contract.js";
-import { debounces } from "./debounce.js";
 import { apart, check, equal, eventually, fails, Network, run, type Suite, take } from "./harness.js";
-import { kinds } from "./kinds.js";
-import { multis } from "./multi.js";
-import { onces } from "./once.js";
-import { readWrites } from "./read_write.js";
-import { semaphores } from "./semaphore.js";
-import { throttles } from "./throttle.js";
+import { ofKinds } from "./suites.js";
 
 const { env } = process;
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = env;
@@ -43,5 +37,5 @@ const dialect: Suite = {
   },
 };
 
-const beside = [promises, kinds, semaphores, readWrites, multis, onces, throttles, debounces];
+const beside = [promises, ...ofKinds];
 run({ url, credential, webdis }, [dialect], console.log, beside).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,5 +1,6 @@
 // Where the bridge is, and how to reach it.
-import { abortSignal, duration, given, milliseconds, type Names, options as known, several, text } from "./check.js";
+import type { Signals } from "./abort.js";
+import { abortSignal, duration, given, milliseconds, type Names, optionalText, options as known, several, text } from "./check.js";
 import { Cached, type CachedOptions } from "./cached.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
@@ -8,13 +9,13 @@ import { Debounce, type DebounceOptions } from "./debounce.js";
 import { GoingOn, type Host } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
-import { instance, Revivable } from "./instance.js";
+import { instance, type Named, Revivable } from "./instance.js";
 import type { Lease } from "./lease.js";
-import { Lock, type Made, type Maker } from "./lock.js";
-import type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
+import { Lock, type Maker } from "./lock.js";
+import type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import { Once, type OnceOptions } from "./once.js";
-import type { Reply, Thing } from "./raw.js";
+import type { RawCommands, Reply, Thing } from "./raw.js";
 import { ReadWrite } from "./read-write.js";
 import { Throttle } from "./throttle.js";
 import { type Value, words } from "./words.js";
@@ -57,7 +58,7 @@ export class Client {
       ...this.#host,
       requestTimeout: requestTimeout ?? 2_000,
       tell: (event) => onEvent && hear(event, onEvent),
-      readEach: (reads, name) => this.#readEach(reads, name),
+      readEach: async (reads, name) => this.#read(toRaw(reads), name, true),
     };
     this.#prefix = prefix;
     this.#raw = this.#revivable(() => {
@@ -70,6 +71,10 @@ export class Client {
   #made(...values: Value[]): Revivable<Thing> {
     const said = words(...values);
     return this.#revivable(() => this.#raw.get().value.make(said)!);
+  }
+
+  #named(kind: string, name: string, ...values: Value[]): Named {
+    return { name, key: this.#prefix + name, raw: this.#made(kind, name, ...values), host: this.#host };
   }
 
   #revivable<T>(make: () => T): Revivable<T> {
@@ -102,8 +107,7 @@ export class Client {
    * wrong type; what else is wrong is told by the first call.
    */
   lock(name: string, options: LockOptions = {}): Lock {
-    const again = (options: LockOptions) => this.lock(name, options);
-    return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, again, !options.takeOver);
+    return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, true);
   }
 
   /**
@@ -112,8 +116,7 @@ export class Client {
    * released as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
    */
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
-    const again = (options: LockOptions) => this.reentrant(name, owner, options);
-    return this.#lock("a reentrant lock", ["reentrant", text(name, "a lock's name"), text(owner, "an owner")], options, again);
+    return this.#lock("a reentrant lock", ["reentrant", text(name, "a lock's name"), text(owner, "an owner")], options);
   }
 
   /**
@@ -123,11 +126,10 @@ export class Client {
    * `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower number
    * than others takes no permit from them: it waits until fewer than its number are held. `inspect`
    * lists the holders. A semaphore is stored differently from a lock: each refuses the other's key
-   * with a `WrongTypeError`.
+   * with the code `wrong_type`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
-    const again = (options: LockOptions) => this.semaphore(name, permits, options);
-    return this.#lock("a semaphore", ["semaphore", text(name, "a semaphore's name"), several(permits, "permits")], options, again);
+    return this.#lock("a semaphore", ["semaphore", text(name, "a semaphore's name"), several(permits, "permits")], options);
   }
 
   /**
@@ -151,8 +153,7 @@ export class Client {
    * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it.
    */
   reservations(name: string, units: number, options: ReservationOptions = {}): Lock {
-    const again = (options: LockOptions) => this.reservations(name, units, options);
-    return this.#lock("a reservation", ["reservations", text(name, "a name of reservations"), several(units, "units")], options, again);
+    return this.#lock("a reservation", ["reservations", text(name, "a name of reservations"), several(units, "units")], options);
   }
 
   /**
@@ -162,12 +163,7 @@ export class Client {
    */
   readWrite(name: string): ReadWrite {
     text(name, "a lock's name");
-    return ReadWrite.of((reads, options) => this.#readWrite(name, reads, options));
-  }
-
-  #readWrite(name: string, reads: boolean, options: ReadWriteOptions): Lock {
-    const again = (options: LockOptions) => this.#readWrite(name, reads, options);
-    return this.#lock("a read/write lock", [reads ? "reader" : "writer", name], options, again, !reads);
+    return ReadWrite.of((reads, options) => this.#lock("a read/write lock", [reads ? "reader" : "writer", name], options, !reads));
   }
 
   /**
@@ -189,8 +185,7 @@ export class Client {
   lockAll(names: readonly string[], options: LockAllOptions = {}): Lock {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
     const all = Array.from(names, (name) => text(name, "a lock's name"));
-    const again = (options: LockOptions) => this.lockAll(all, options);
-    return this.#lock("a lock of several names", ["several", all], options, again);
+    return this.#lock("a lock of several names", ["several", all], options);
   }
 
   /**
@@ -213,8 +208,7 @@ export class Client {
   limits(limits: readonly Limit[], options: LimitsOptions = {}): Lock {
     if (!Array.isArray(limits)) throw invalidArgument(`limits are an array of { name, limit }, not ${given(limits)}`);
     const all = Array.from(limits, limitConfig);
-    const again = (options: LockOptions) => this.limits(all.map(([name, limit, permits]) => ({ name, limit, permits })), options);
-    return this.#lock("a lock of several limits", ["limits", all], options, again);
+    return this.#lock("a lock of several limits", ["limits", all], options);
   }
 
   /**
@@ -228,9 +222,7 @@ export class Client {
   once(key: string, options?: OnceOptions & { readonly ifUnavailable?: "fail" | undefined }): Once;
   once(key: string, options: OnceOptions = {}): Once<Lease | undefined> {
     text(key, "a key");
-    const config = onceConfig(options);
-    const raw = this.#made("once", key, ...config);
-    return Once.of(key, this.#prefix + key, raw, options, this.#host);
+    return Once.of(this.#named("once", key, ...onceConfig(options)), options);
   }
 
   /**
@@ -242,8 +234,7 @@ export class Client {
     text(key, "a key");
     const { fresh, stale, ifUnavailable = "run", ...others } = known(options, OF_A_COPY, "a copy");
     const once = { ...others, ifUnavailable };
-    const raw = this.#made("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once));
-    return new Cached(Once.of(key, this.#prefix + key, raw, once, this.#host));
+    return new Cached(Once.of(this.#named("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once)), once));
   }
 
   /**
@@ -254,8 +245,7 @@ export class Client {
    */
   throttle(name: string, window: number): Throttle {
     text(name, "a throttle's name");
-    const raw = this.#made("throttle", name, duration(window, "window"));
-    return Throttle.of(name, this.#prefix + name, raw, this.#host);
+    return Throttle.of(this.#named("throttle", name, duration(window, "window")));
   }
 
   /**
@@ -267,8 +257,7 @@ export class Client {
   debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
     text(name, "a debounce's name");
     known(options, OF_A_DEBOUNCE, "a debounce");
-    const raw = this.#made("debounce", name, duration(wait, "wait"), milliseconds(options.maxWait, "maxWait"));
-    return Debounce.of(name, this.#prefix + name, raw, this.#host);
+    return Debounce.of(this.#named("debounce", name, duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")));
   }
 
   /**
@@ -278,26 +267,22 @@ export class Client {
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
-    if (shardOf !== undefined) text(shardOf, "shardOf");
-    const { instance, value: client } = this.#raw.get();
-    const { replies } = await instance.drive(client, ["read", shardOf, false, commands], this.#host, [abortSignal(signal, "signal")]);
-    return replies;
+    return this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]);
   }
 
-  /** As {@link Maker} says. */
-  async #readEach(reads: readonly Command[], name: string): Promise<Reply[]> {
-    const commands = toRaw(reads);
+  /** If `each`, the reply to a read that failed is its error. */
+  async #read(reads: RawCommands, shardOf: string | undefined, each: boolean, signals: Signals = []): Promise<Reply[]> {
     const { instance, value: client } = this.#raw.get();
-    const { replies } = await instance.drive(client, ["read", name, true, commands], this.#host);
-    return replies;
+    return (await instance.drive(client, ["read", shardOf, each, reads], this.#host, signals)).replies;
   }
 
   /** What the module is told: which kind, of which name or names, and what else is of the kind. */
-  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, again: Made["again"], hasTurns = false): Lock {
+  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, hasTurns = false): Lock {
+    const again = (options: LockOptions) => this.#lock(kind, said, options, hasTurns);
     const raw = this.#made(...said, ...lockConfig(options, kind));
     const names = [said[1]].flat().map((of) => (typeof of === "string" ? of : of[0]));
     // In the order in which errors of the module show them.
     const keys = names.map((name) => this.#prefix + name).sort();
-    return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns, again, raw, maker: this.#maker }, options);
+    return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns: hasTurns && !options.takeOver, again, raw, maker: this.#maker }, options);
   }
 }

@@ -38,12 +38,7 @@ export type Kind = keyof typeof KINDS;
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
 
 /** What a client is made of. */
-interface ClientConfig {
-  readonly said: string;
-  readonly onEvent: ((event: string) => void) | undefined;
-}
-
-export function clientConfig(options: ClientOptions): ClientConfig {
+export function clientConfig(options: ClientOptions): { readonly said: string; readonly onEvent: ((event: string) => void) | undefined } {
   if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
   known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);

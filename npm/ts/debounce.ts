@@ -1,9 +1,8 @@
 // Lets the last of the calls through that come close together, once it is quiet.
 import { type CallOptions, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
-import { type Host, inBackground } from "./going-on.js";
-import type { Revivable } from "./instance.js";
-import type { Thing } from "./raw.js";
+import { inBackground } from "./going-on.js";
+import { callOf, type Named } from "./instance.js";
 
 /** How calls are debounced. */
 export interface DebounceOptions {
@@ -41,21 +40,16 @@ export type DebounceOutcome<T> =
 export class Debounce {
   /** The name that was asked for. */
   readonly name: string;
-  /** Its key in Redis: what errors call it. */
-  readonly #key: string;
-  readonly #raw: Revivable<Thing>;
-  readonly #host: Host;
+  readonly #made: Named;
 
-  private constructor(name: string, key: string, raw: Revivable<Thing>, host: Host) {
-    this.name = name;
-    this.#key = key;
-    this.#raw = raw;
-    this.#host = host;
+  private constructor(made: Named) {
+    this.name = made.name;
+    this.#made = made;
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<Thing>, host: Host): Debounce {
-    return new Debounce(name, key, raw, host);
+  static of(made: Named): Debounce {
+    return new Debounce(made);
   }
 
   /**
@@ -67,14 +61,12 @@ export class Debounce {
    */
   run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
     // It may have overtaken others, and then nobody else does their work.
-    return inBackground(this.#run(work, options), this.#host);
+    return inBackground(this.#run(work, options), this.#made.host);
   }
 
   async #run<T>(work: () => T | PromiseLike<T>, options: CallOptions): Promise<DebounceOutcome<T>> {
     checkWork(work);
-    const signal = signalOf(options);
-    const { instance, value: debounce } = this.#raw.get();
-    const { value: goesThrough } = await instance.drive(debounce, ["call"], this.#host, [signal], this.#key);
-    return goesThrough ? { superseded: false, value: await this.#host.goingOn.during(work) } : { superseded: true };
+    const { value: goesThrough } = await callOf(this.#made, "call", [signalOf(options)]);
+    return goesThrough ? { superseded: false, value: await this.#made.host.goingOn.during(work) } : { superseded: true };
   }
 }

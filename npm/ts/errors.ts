@@ -12,9 +12,10 @@ const RETRYABLE: readonly string[] = ["held", "busy", "unavailable"];
  * ({@link HeldError}), the lease is lost ({@link LostError}), and the outcome is unknown
  * ({@link EdgelockError.isOutcomeUnknown}).
  */
-export abstract class EdgelockError extends Error {
+export class EdgelockError extends Error {
+  override readonly name: string = "EdgelockError";
   /** A name for this kind of error. It does not change between versions. */
-  abstract readonly code: ErrorCode;
+  declare readonly code: ErrorCode;
   /**
    * Whether the operation may have been executed although the call failed: unknown is not "no". Of
    * a call that only reads it says no more than that, since such a call changes nothing.
@@ -52,12 +53,6 @@ export abstract class EdgelockError extends Error {
 export class InvalidArgumentError extends EdgelockError {
   override readonly name = "InvalidArgumentError";
   declare readonly code: "invalid_argument";
-}
-
-/** The host gives no random bytes here, as a Worker outside of a request. Nothing was sent. */
-export class EntropyUnavailableError extends EdgelockError {
-  override readonly name = "EntropyUnavailableError";
-  declare readonly code: "entropy_unavailable";
 }
 
 /**
@@ -111,15 +106,6 @@ export class NotReplicatedError extends EdgelockError {
 }
 
 /**
- * The key of work that is executed {@link Once} was used for something else: its fingerprint
- * differs. Nothing was executed.
- */
-export class FingerprintMismatchError extends EdgelockError {
-  override readonly name = "FingerprintMismatchError";
-  declare readonly code: "fingerprint_mismatch";
-}
-
-/**
  * What work that is executed {@link Once} came to cannot be kept: it is larger than `maxBytes`
  * (`result_too_large`), or no JSON (`result_unreadable`). The work was done, and the next call does
  * it again. Or what is kept is no JSON; then nothing was executed.
@@ -154,15 +140,6 @@ export class LostError extends EdgelockError {
 }
 
 /**
- * The lease was already released, committed or handed over. Or a release or a commit was sent and
- * its outcome is unknown; then only these two may follow. Nothing was sent.
- */
-export class ReleasedError extends EdgelockError {
-  override readonly name = "ReleasedError";
-  declare readonly code: "released";
-}
-
-/**
  * Another `exec`, `commit` or `release` of the same lease is still under way, or the lease is
  * already kept for other work. Nothing was sent.
  */
@@ -179,24 +156,6 @@ export class CommandFailedError extends EdgelockError {
   declare readonly index: number;
   /** Its name, without its arguments. */
   declare readonly command: string;
-}
-
-/**
- * A key of the lock holds something else than a lock of this kind keeps there. Nothing was changed,
- * except by a commit whose own commands stored it: they were executed.
- */
-export class WrongTypeError extends EdgelockError {
-  override readonly name = "WrongTypeError";
-  declare readonly code: "wrong_type";
-}
-
-/**
- * The bridge or Redis does not accept the credential (`unauthorized`), or refuses for another
- * reason that lasts (`refused`).
- */
-export class RefusedError extends EdgelockError {
-  override readonly name = "RefusedError";
-  declare readonly code: "unauthorized" | "refused";
 }
 
 /**
@@ -222,15 +181,6 @@ export class TimedOutError extends EdgelockError {
 }
 
 /**
- * What answers is not a bridge, or something on the way spoils its responses. If the response broke
- * off, `cause` says why.
- */
-export class BadResponseError extends EdgelockError {
-  override readonly name = "BadResponseError";
-  declare readonly code: "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
-}
-
-/**
  * A fault in edgelock itself, or in a function that was passed to it; `cause` has it. Later calls
  * work. Or the host does not run WebAssembly: then nothing was sent, and `advice` says what it
  * lacks.
@@ -248,20 +198,35 @@ export class InternalError extends EdgelockError {
 /** Every failure of edgelock. Tell them apart by `code`. */
 export type AnyEdgelockError =
   | InvalidArgumentError
-  | EntropyUnavailableError
   | HeldError
   | QuarantinedError
   | NotReplicatedError
-  | FingerprintMismatchError
   | ResultError
   | ReservationError
   | LostError
-  | ReleasedError
   | BusyError
   | CommandFailedError
-  | WrongTypeError
-  | RefusedError
   | UnavailableError
   | TimedOutError
-  | BadResponseError
-  | InternalError;
+  | InternalError
+  | OtherError;
+
+/**
+ * A failure that only its `code` tells apart:
+ *
+ * - `entropy_unavailable`: the host gives no random bytes here, as a Worker outside of a request.
+ *   Nothing was sent.
+ * - `fingerprint_mismatch`: the key of work that is executed {@link Once} was used for something
+ *   else. Nothing was executed.
+ * - `released`: the lease was already released, committed or handed over. Or a release or a commit
+ *   was sent and its outcome is unknown; then only these two may follow. Nothing was sent.
+ * - `wrong_type`: a key of the lock holds something else than a lock of this kind keeps there.
+ *   Nothing was changed, except by a commit whose own commands stored it: they were executed.
+ * - `unauthorized`: the bridge or Redis does not accept the credential. `refused`: it refuses for
+ *   another reason that lasts.
+ * - The others: what answers is not a bridge, or something on the way spoils its responses. If the
+ *   response broke off (`truncated`), `cause` says why.
+ */
+export type OtherError = EdgelockError & {
+  readonly code: "entropy_unavailable" | "fingerprint_mismatch" | "released" | "wrong_type" | "unauthorized" | "refused" | "redirected" | "not_json" | "truncated" | "too_large" | "unexpected_reply";
+};

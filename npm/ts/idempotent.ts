@@ -1,7 +1,7 @@
 // A handler of requests that is executed once for each key, however often they are sent.
 import { callable, flag, type Names, options as known, text } from "./check.js";
 import type { Client } from "./client.js";
-import { FingerprintMismatchError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
+import { EdgelockError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
 import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
 import { invalidArgument } from "./make-error.js";
 import type { Lease } from "./lease.js";
@@ -131,7 +131,7 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
         return own;
       }
       if (error instanceof HeldError) return problem(409, "A request with this Idempotency-Key is being handled", "Repeat it later.", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
-      if (error instanceof FingerprintMismatchError) return problem(422, "Idempotency-Key is already used", "It came with another request. Each operation has a key of its own.");
+      if (error instanceof EdgelockError && error.code === "fingerprint_mismatch") return problem(422, "Idempotency-Key is already used", "It came with another request. Each operation has a key of its own.");
       throw error;
     }
   };
@@ -177,13 +177,7 @@ async function read({ body }: Response): Promise<Uint8Array> {
   }
   // Whoever reads the response is told if its source fails.
   if (length > MOST_BYTES) reader?.cancel().catch(() => {});
-  const bytes = new Uint8Array(length);
-  for (let at = 0; parts.length > 0; ) {
-    const part = parts.shift()!;
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
 }
 
 /** These statuses have no body, not even an empty one. */

@@ -151,6 +151,21 @@ export class Revivable<T> {
   }
 }
 
+/** What a client made of a name, other than a lock. */
+export interface Named {
+  readonly name: string;
+  /** Its key in Redis: what errors call it. */
+  readonly key: string;
+  readonly raw: Revivable<Thing>;
+  readonly host: Host;
+}
+
+/** What this call of it comes to. */
+export function callOf({ key, raw, host }: Named, word: string, signals: Signals): Promise<Came> {
+  const { instance, value } = raw.get();
+  return instance.drive(value, [word], host, signals, key);
+}
+
 /** What the module threw, as an error of ours. */
 function translated(thrown: unknown, lock?: string): unknown {
   const isFailure = typeof thrown === "object" && thrown !== null && "isOutcomeUnknown" in thrown && !(thrown instanceof EdgelockError);

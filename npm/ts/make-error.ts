@@ -1,26 +1,5 @@
 // The errors that are thrown, made of failures of the wasm module or of this side of it.
-import {
-  type AnyEdgelockError,
-  BadResponseError,
-  BusyError,
-  CommandFailedError,
-  EdgelockError,
-  EntropyUnavailableError,
-  FingerprintMismatchError,
-  HeldError,
-  InternalError,
-  InvalidArgumentError,
-  LostError,
-  NotReplicatedError,
-  QuarantinedError,
-  RefusedError,
-  ReleasedError,
-  ReservationError,
-  ResultError,
-  TimedOutError,
-  UnavailableError,
-  WrongTypeError,
-} from "./errors.js";
+import { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, HeldError, InternalError, InvalidArgumentError, LostError, NotReplicatedError, QuarantinedError, ReservationError, ResultError, TimedOutError, UnavailableError } from "./errors.js";
 import type { ErrorCode, Failure, Reason } from "./failure.js";
 import { inOneLine, quoted } from "./quoted.js";
 import { reason } from "edgelock-exchange";
@@ -42,14 +21,12 @@ export function withCause({ isThrown, ...failure }: Failure & { readonly isThrow
   return isThrown ? { ...failure, cause: thrown } : failure;
 }
 
-/** The classes of all codes but that of a fault of our own. */
-const CLASSES: Readonly<Record<Exclude<ErrorCode, "internal">, new (failure: Failure) => AnyEdgelockError>> = {
+/** The classes of the codes that have one. */
+const CLASSES: Partial<Record<ErrorCode, new (failure: Failure) => EdgelockError>> = {
   invalid_argument: InvalidArgumentError,
-  entropy_unavailable: EntropyUnavailableError,
   held: HeldError,
   quarantined: QuarantinedError,
   not_replicated: NotReplicatedError,
-  fingerprint_mismatch: FingerprintMismatchError,
   result_too_large: ResultError,
   result_unreadable: ResultError,
   sold_out: ReservationError,
@@ -58,19 +35,10 @@ const CLASSES: Readonly<Record<Exclude<ErrorCode, "internal">, new (failure: Fai
   lost: LostError,
   expired: LostError,
   max_hold_exceeded: LostError,
-  released: ReleasedError,
   busy: BusyError,
   command_failed: CommandFailedError,
-  wrong_type: WrongTypeError,
-  unauthorized: RefusedError,
-  refused: RefusedError,
   unavailable: UnavailableError,
   timed_out: TimedOutError,
-  redirected: BadResponseError,
-  not_json: BadResponseError,
-  truncated: BadResponseError,
-  too_large: BadResponseError,
-  unexpected_reply: BadResponseError,
 };
 
 /** The error that a failure stands for. */
@@ -78,7 +46,7 @@ export function toError(told: Failure): AnyEdgelockError {
   const failure = withOwnCause(told);
   if (failure.code === "internal") return new InternalError(failure.message, failure);
   const lacksCrypto = failure.code === "entropy_unavailable" && globalThis.crypto === undefined;
-  return new CLASSES[failure.code](lacksCrypto ? { ...failure, ...NO_CRYPTO } : failure);
+  return new (CLASSES[failure.code] ?? EdgelockError)(lacksCrypto ? { ...failure, ...NO_CRYPTO } : failure) as AnyEdgelockError;
 }
 
 /** Of Node 18, and of what is older. */
@@ -98,8 +66,8 @@ export function invalidArgument(message: string, reason?: Reason): InvalidArgume
   return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false, reason });
 }
 
-export function released(lock: string): ReleasedError {
-  return new ReleasedError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isOutcomeUnknown: false, lock });
+export function released(lock: string): EdgelockError {
+  return new EdgelockError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isOutcomeUnknown: false, lock });
 }
 
 export function busy(lock: string): BusyError {
@@ -134,8 +102,8 @@ export function unavailable(message: string, isOutcomeUnknown: boolean, lock: st
   return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, lock, cause, retryAfter: null });
 }
 
-export function refused(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): RefusedError {
-  return new RefusedError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, lock, cause });
+export function refused(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): EdgelockError {
+  return new EdgelockError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, lock, cause });
 }
 
 /**

@@ -1,13 +1,12 @@
 // Work that is executed once for a key, and whose result is kept for later calls.
 import { type CallOptions, type Signals, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
-import { heeded, type Host, inBackground } from "./going-on.js";
+import { heeded, inBackground } from "./going-on.js";
 import { ResultError, TimedOutError, UnavailableError } from "./errors.js";
 import { resultTooLarge, resultUnreadable } from "./make-error.js";
-import type { Revivable } from "./instance.js";
+import { callOf, type Named } from "./instance.js";
 import { Lease } from "./lease.js";
 import type { LockOptions } from "./lock-options.js";
-import type { Thing } from "./raw.js";
 import { words } from "./words.js";
 
 /** How work is executed once. Durations are milliseconds. */
@@ -16,7 +15,7 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
   readonly keep?: number | undefined;
   /**
    * A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
-   * same key by mistake, which is a {@link FingerprintMismatchError}. Calls without one are not
+   * same key by mistake, which is a `fingerprint_mismatch`. Calls without one are not
    * compared. Others can read it as the holder's label, so it is no place for a secret.
    */
   readonly fingerprint?: string | undefined;
@@ -72,23 +71,18 @@ export interface OnceOutcome<T> {
 export class Once<L extends Lease | undefined = Lease> {
   /** The key that was asked for. */
   readonly key: string;
-  /** The lock's key in Redis: what errors call it. */
-  readonly #lock: string;
-  readonly #raw: Revivable<Thing>;
+  readonly #made: Named;
   readonly #options: OnceOptions;
-  readonly #host: Host;
 
-  private constructor(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host) {
-    this.key = key;
-    this.#lock = lock;
-    this.#raw = raw;
+  private constructor(made: Named, options: OnceOptions) {
+    this.key = made.name;
+    this.#made = made;
     this.#options = { ...options };
-    this.#host = host;
   }
 
   /** @internal */
-  static of<L extends Lease | undefined>(key: string, lock: string, raw: Revivable<Thing>, options: OnceOptions, host: Host): Once<L> {
-    return new Once(key, lock, raw, options, host);
+  static of<L extends Lease | undefined>(made: Named, options: OnceOptions): Once<L> {
+    return new Once(made, options);
   }
 
   /**
@@ -108,19 +102,20 @@ export class Once<L extends Lease | undefined = Lease> {
    * that has a lease is stopped if that ends, as without this option.
    */
   run<T>(work: (lease: L) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
-    return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#host);
+    return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#made.host);
   }
 
   async #run<T>(work: (lease: Lease | undefined) => T | PromiseLike<T>, options: CallOptions): Promise<OnceOutcome<T>> {
     checkWork(work);
     const signal = signalOf(options);
-    const { instance, value: once } = this.#raw.get();
-    const signals = [this.#options.signal, heeded(this.#host), signal];
-    const begun = await this.#orNotKept(() => instance.drive(once, ["begin"], this.#host, signals, this.#lock), signals);
-    if ("notKept" in begun) return this.#host.goingOn.during(async () => ({ value: await work(undefined), replayed: false, ...begun }));
+    const { key, raw, host } = this.#made;
+    const { instance, value: once } = raw.get();
+    const signals = [this.#options.signal, heeded(host), signal];
+    const begun = await this.#orNotKept(() => instance.drive(once, ["begin"], host, signals, key), signals);
+    if ("notKept" in begun) return host.goingOn.during(async () => ({ value: await work(undefined), replayed: false, ...begun }));
     if (begun.lease === undefined) return { value: this.#read(begun.value as string) as T, replayed: true };
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
-    const lease = Lease.of(this.key, this.#lock, instance, begun.lease, { ...this.#host, signal: undefined });
+    const lease = Lease.of(this.key, key, instance, begun.lease, { ...host, signal: undefined });
     let done: OnceOutcome<T> | undefined;
     const execute = async () => {
       const value = await work(lease);
@@ -129,7 +124,7 @@ export class Once<L extends Lease | undefined = Lease> {
       return (done = { value, replayed: false, ...stored });
     };
     try {
-      return await this.#host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
+      return await host.goingOn.during(() => lease.run(execute, { maxHold: this.#options.maxHold, signal }));
     } catch (error) {
       // Nor could the lease be given back.
       if (done?.notKept) return done;
@@ -161,9 +156,7 @@ export class Once<L extends Lease | undefined = Lease> {
    * the result may be forgotten or not, and a later call returns `false` if it was.
    */
   async forget(options: CallOptions = {}): Promise<boolean> {
-    const signal = signalOf(options);
-    const { instance, value: once } = this.#raw.get();
-    const { value } = await inBackground(instance.drive(once, ["forget"], this.#host, [signal], this.#lock), this.#host);
+    const { value } = await inBackground(callOf(this.#made, "forget", [signalOf(options)]), this.#made.host);
     return value as boolean;
   }
 
@@ -183,7 +176,7 @@ export class Once<L extends Lease | undefined = Lease> {
     if (lost !== undefined) throw this.unreadable(`the work was done, but JSON would lose ${lost} in it, so it is not kept`);
     if (text === undefined) throw this.unreadable("the work was done, but it cannot be written as JSON, so it is not kept", cause);
     // The module says so of what is shorter. It might not hold what is longer than it ever keeps.
-    if (text.length > MOST_BYTES) throw resultTooLarge(this.#lock, new TextEncoder().encode(text).length, this.#options.maxBytes ?? DEFAULT_BYTES);
+    if (text.length > MOST_BYTES) throw resultTooLarge(this.#made.key, new TextEncoder().encode(text).length, this.#options.maxBytes ?? DEFAULT_BYTES);
     return text;
   }
 
@@ -198,7 +191,7 @@ export class Once<L extends Lease | undefined = Lease> {
 
   /** @internal */
   unreadable(why: string, cause?: unknown): ResultError {
-    return resultUnreadable(this.#lock, why, cause);
+    return resultUnreadable(this.#made.key, why, cause);
   }
 }
 

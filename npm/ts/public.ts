@@ -2,43 +2,10 @@
 export type { CallOptions } from "./abort.js";
 export { Cached, type CachedOptions } from "./cached.js";
 export { Client } from "./client.js";
-export type {
-  BridgeOptions,
-  BridgeSettings,
-  ClientOptions,
-  ClientSettings,
-  FetchInit,
-  FetchResponse,
-  QuorumOptions,
-  ReadOptions,
-  ShardOptions,
-  UpstashOptions,
-  WebdisOptions,
-} from "./client-options.js";
+export type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, FetchInit, FetchResponse, QuorumOptions, ReadOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 export type { Command, Word } from "./command.js";
 export { Debounce, type DebounceOptions, type DebounceOutcome } from "./debounce.js";
-export {
-  type AnyEdgelockError,
-  BadResponseError,
-  BusyError,
-  CommandFailedError,
-  EdgelockError,
-  HeldError,
-  InternalError,
-  InvalidArgumentError,
-  LostError,
-  EntropyUnavailableError,
-  FingerprintMismatchError,
-  QuarantinedError,
-  RefusedError,
-  ReleasedError,
-  ReservationError,
-  ResultError,
-  TimedOutError,
-  UnavailableError,
-  NotReplicatedError,
-  WrongTypeError,
-} from "./errors.js";
+export { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, HeldError, InternalError, InvalidArgumentError, LostError, NotReplicatedError, type OtherError, QuarantinedError, ReservationError, ResultError, TimedOutError, UnavailableError } from "./errors.js";
 export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
 export { GroupCommit, type GroupCommitOptions } from "./group.js";

@@ -1,8 +1,6 @@
 // Lets one call through in a window, and tells the others when the next may go.
 import { type CallOptions, signalOf } from "./abort.js";
-import type { Host } from "./going-on.js";
-import type { Revivable } from "./instance.js";
-import type { Thing } from "./raw.js";
+import { callOf, type Named } from "./instance.js";
 
 /** Whether a call went through. */
 export type ThrottleOutcome =
@@ -24,21 +22,16 @@ export type ThrottleOutcome =
 export class Throttle {
   /** The name that was asked for. */
   readonly name: string;
-  /** Its key in Redis: what errors call it. */
-  readonly #key: string;
-  readonly #raw: Revivable<Thing>;
-  readonly #host: Host;
+  readonly #made: Named;
 
-  private constructor(name: string, key: string, raw: Revivable<Thing>, host: Host) {
-    this.name = name;
-    this.#key = key;
-    this.#raw = raw;
-    this.#host = host;
+  private constructor(made: Named) {
+    this.name = made.name;
+    this.#made = made;
   }
 
   /** @internal */
-  static of(name: string, key: string, raw: Revivable<Thing>, host: Host): Throttle {
-    return new Throttle(name, key, raw, host);
+  static of(made: Named): Throttle {
+    return new Throttle(made);
   }
 
   /**
@@ -49,9 +42,7 @@ export class Throttle {
    * aborted, what Redis may have of the call is given back in the background.
    */
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
-    const signal = signalOf(options);
-    const { instance, value: throttle } = this.#raw.get();
-    const { value } = await instance.drive(throttle, ["call"], this.#host, [signal], this.#key);
+    const { value } = await callOf(this.#made, "call", [signalOf(options)]);
     const retryAfter = value as number | null;
     return retryAfter === null ? { passed: true } : { passed: false, retryAfter };
   }

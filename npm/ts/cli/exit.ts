@@ -32,21 +32,15 @@ export class Interrupted extends Error {
   }
 }
 
+const OF_AWAY: readonly ErrorCode[] = ["refused", "unavailable", "timed_out", "redirected", "not_json", "truncated", "too_large", "unexpected_reply"];
 const OF_ERRORS: Partial<Record<ErrorCode, number>> = {
+  ...Object.fromEntries(OF_AWAY.map((code) => [code, UNAVAILABLE])),
   invalid_argument: USAGE,
   wrong_type: USAGE,
   held: HELD,
   unauthorized: DENIED,
   lost: LOST,
   expired: LOST,
-  refused: UNAVAILABLE,
-  unavailable: UNAVAILABLE,
-  timed_out: UNAVAILABLE,
-  redirected: UNAVAILABLE,
-  not_json: UNAVAILABLE,
-  truncated: UNAVAILABLE,
-  too_large: UNAVAILABLE,
-  unexpected_reply: UNAVAILABLE,
 };
 
 /** The exit code of what was thrown. */

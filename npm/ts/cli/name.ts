@@ -1,5 +1,5 @@
 // A name in Redis, of whichever kind it is: who holds it, and how it is freed.
-import { type Client, type Holder, type Inspection, type Lock, WrongTypeError } from "edgelock";
+import { type Client, EdgelockError, type Holder, type Inspection, type Lock } from "edgelock";
 import { randomUUID } from "node:crypto";
 import { quoted } from "../quoted.js";
 
@@ -27,7 +27,7 @@ export class Name {
       this.#misses = 0;
       return inspection;
     } catch (error) {
-      if (!(error instanceof WrongTypeError) || ++this.#misses === this.#kinds.length) throw error;
+      if (!(error instanceof EdgelockError && error.code === "wrong_type") || ++this.#misses === this.#kinds.length) throw error;
       this.#kind = (this.#kind + 1) % this.#kinds.length;
       return undefined;
     }
