@@ -14,6 +14,36 @@ const SESSION_BYTES: usize = 6;
 ///
 /// Anyone who has the token of a held lock can release it. So `Debug` does not show it, and no
 /// error contains it.
+///
+/// A seat is held by one request, and booked by the next:
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use edgelock::native::Client;
+/// use edgelock::{Command, Error, Reply, Token};
+///
+/// async fn reserve(client: &Client, seat: &str) -> Result<Option<Token>, Error> {
+///     let buyer = Command::new("GET").key(format!("{{seat:{seat}}}:buyer"));
+///     let lock = client.lock(&format!("seat:{seat}")).ttl(Duration::from_secs(120));
+///     let (lease, replies) = lock.wait_timeout(Duration::ZERO).acquire_and_read(&[buyer]).await?;
+///     // Whoever has the token has the seat: it is a secret of this buyer.
+///     if replies[0] == Reply::Nil {
+///         return Ok(Some(lease.into_token()));
+///     }
+///     lease.release().await?;
+///     Ok(None)
+/// }
+///
+/// async fn book(client: &Client, seat: &str, token: Token, buyer: &str) -> Result<u64, Error> {
+///     let lease = client.lock(&format!("seat:{seat}")).resume(token)?;
+///     // Says whether the seat is still held. Until then `fence()` and `remaining()` are 0.
+///     lease.renew().await?;
+///     let key = format!("{{seat:{seat}}}:buyer");
+///     lease.commit(&[Command::new("SET").key(&key).arg(buyer)]).await?;
+///     Ok(lease.fence())
+/// }
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 

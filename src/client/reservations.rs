@@ -17,6 +17,24 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// So many `units` of something that is sold in two steps: reserved, and then confirmed. A unit
     /// is never confirmed twice. Sends nothing.
     ///
+    /// ```no_run
+    /// use edgelock::native::Client;
+    /// use edgelock::{Command, Error, Token};
+    ///
+    /// async fn put_in_cart(client: &Client, sku: &str, customer: &str) -> Result<Token, Error> {
+    ///     // Two, for ten minutes; at most four for each customer at once. Or `sold_out`.
+    ///     let two = client.reservations(sku, 100).weight(2).owner(customer, 4);
+    ///     Ok(two.acquire().await?.into_token())
+    /// }
+    ///
+    /// async fn pay(client: &Client, sku: &str, token: Token, order: &str) -> Result<(), Error> {
+    ///     // Once. The error is `lost` if the ten minutes are over, and `confirmed` the second time.
+    ///     let paid = Command::new("RPUSH").key(format!("{{{sku}}}:orders")).arg(order);
+    ///     let reserved = client.reservations(sku, 100).resume(token)?;
+    ///     reserved.commit(&[paid]).await.map(drop)
+    /// }
+    /// ```
+    ///
     /// - Acquiring the lock reserves one unit, or [as many](Lock::weight) as the caller wants, for
     ///   the [ttl](Lock::ttl): 10 minutes by default. [`Lease::into_token`] and [`Lock::resume`]
     ///   carry the reservation from one request to the next.

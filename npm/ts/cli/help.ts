@@ -4,8 +4,8 @@ const BRIDGE = `The bridge:
   --webdis USER      the bridge is a webdis; the credential is this user's password
   --plain-http       allow http: to another machine, which shows the credential
                      to the network
-The credential is EDGELOCK_BRIDGE_CREDENTIAL. It is never an argument. Without
-these variables those of Upstash and Vercel are looked for, as Client.fromEnv does.
+The credential is EDGELOCK_BRIDGE_CREDENTIAL, and never an argument. Without these
+variables those of Upstash and Vercel are read, as by Client.fromEnv.
 `;
 
 const DURATIONS = `A duration has a unit: 500ms, 30s, 5m, 1h.
@@ -19,8 +19,7 @@ export const HELP = `usage: edgelock COMMAND [OPTIONS]
   release --force NAME  free a lock, whoever holds it
   doctor                check whether locks work from here
 
-edgelock COMMAND --help says more. NAME is the whole key in Redis, with the
-client's prefix if it has one.
+edgelock COMMAND --help says more. NAME is the whole key in Redis, prefix included.
 
 Exit codes:
   0    done
@@ -40,9 +39,9 @@ run exits with the command's own code if that ran to its end.
 
 const RUN = `usage: edgelock run [OPTIONS] NAME -- COMMAND [ARGUMENTS]
 
-Takes the lock, runs the command, and gives the lock back once the command has
-ended. The lease is renewed meanwhile, however long that takes. The command gets
-the lease's fence as EDGELOCK_FENCE, and the signals that edgelock gets.
+Takes the lock, runs the command, renews the lease for as long as that takes, and
+releases it. The command gets the lease's fence as EDGELOCK_FENCE, and the signals
+that edgelock gets.
 A NAME that begins with - needs a -- before it: edgelock run -- NAME -- COMMAND
 
 If the lease is lost, the command gets SIGTERM, and the exit code is 79.
@@ -91,7 +90,7 @@ const DOCTOR = `usage: edgelock doctor [OPTIONS]
 
 Checks the settings, the bridge and its dialect, the round trip, the clock, a lock,
 whether Redis evicts keys, and whether waiters are told of a release. Takes three
-locks of random names. Exits with 0 if all is well, and with 1 if not.
+locks of random names.
 
   --prefix TEXT      what those names begin with, if the bridge's user may not have
                      other keys
