@@ -4,7 +4,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use edgelock::web::driven::{Came, milliseconds, quote_into};
+use edgelock::web::driven::{Came, Held, milliseconds, quote_into};
 use edgelock::{BadResponse, Error, Event, EventKind, Holder, Inspection, Reply};
 
 /// An object that is written one member at a time.
@@ -140,15 +140,35 @@ pub(crate) fn came(came: &Came) -> String {
         }
         Came::Taken(held, replies) => {
             if let Some(held) = held {
-                let mut lease = Object::new();
-                lease.text("token", held.token().expose());
-                lease.number("fence", held.fence());
-                object.json("lease", &lease.end());
+                lease(&mut object, held);
             }
             list(object.name("replies"), replies, reply);
         }
+        Came::ForTurn(held, ahead, replies) => {
+            lease(&mut object, held);
+            object.number("ahead", *ahead);
+            match replies {
+                Ok(replies) => list(object.name("replies"), replies, reply),
+                Err(left) => {
+                    object.number("at", left.redis_us);
+                    list(object.name("left"), &left.found, |json, (words, _)| {
+                        list(json, words, |json, word| quote_into(json, word));
+                    });
+                    list(object.name("replies"), &left.found, |json, (_, found)| {
+                        reply(json, found);
+                    });
+                }
+            }
+        }
     }
     object.end()
+}
+
+fn lease(object: &mut Object, held: &Held) {
+    let mut lease = Object::new();
+    lease.text("token", held.token().expose());
+    lease.number("fence", held.fence());
+    object.json("lease", &lease.end());
 }
 
 fn inspection(json: &mut String, found: &Inspection) {

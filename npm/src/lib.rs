@@ -96,14 +96,7 @@ impl Thing {
             (Kind::Lock(lock), "acquire") => lock.acquire_steps(&words.commands()),
             (Kind::Lock(lock), "tryAndRead") => lock.try_and_read_steps(&words.commands()),
             (Kind::Lock(lock), "guess") => {
-                let (steps, token) = checked(lock.guess_steps(&Guessed {
-                    sent: words.count(),
-                    reads: words.commands(),
-                    found: words.values(),
-                    writes: words.commands(),
-                    until_us: words.number(),
-                    takes: words.flag(),
-                }))?;
+                let (steps, token) = checked(lock.guess_steps(&guessed(words)))?;
                 return Ok(Some(Self::call(steps, Some(token))));
             }
             (Kind::Lock(lock), "inspect") => lock.inspect_steps(),
@@ -116,7 +109,10 @@ impl Thing {
             (Kind::Lease(held), "downgrade") => held.write(Writes::Downgrade),
             (Kind::Lease(held), "exec") => held.write(Writes::Exec(words.commands())),
             (Kind::Lease(held), "commit") => held.write(Writes::Commit(words.commands())),
-            (Kind::Lease(held), "commitEach") => held.write(Writes::CommitEach(words.commands())),
+            (Kind::Lease(held), "commitEach") => {
+                held.write(Writes::CommitEach(words.commands(), words.count()))
+            }
+            (Kind::Lease(held), "turn") => checked(held.turn_steps(&guessed(words)))?,
             (Kind::Lease(held), "release") => held.write(Writes::Release),
             (Kind::Lease(held), "beginKeeping") => held.begin_keeping(words.maybe_time()),
             (Kind::Lease(held), "keep") => held.keep(words.number()),
@@ -146,8 +142,10 @@ impl Thing {
         let mut words = Words::of(words);
         match (&self.0, &other.0, reads) {
             (Kind::Lock(lock), Kind::Acquisition(acquisition), Some(reads)) => {
-                let (sent, reads) = (words.count(), move || asked(&reads));
-                Ok(lock.acquire_as_steps(acquisition, sent, reads).into())
+                let (sent, guesses, listens) = (words.count(), words.flag(), words.flag());
+                let reads = move || asked(&reads);
+                let steps = lock.acquire_as_steps(acquisition, sent, guesses, listens, reads);
+                Ok(steps.into())
             }
             (Kind::Lease(held), Kind::Once(once), None) => {
                 Ok(checked(once.store(held, &words.text()))?.into())
@@ -214,7 +212,7 @@ impl Thing {
             Some(Ok(came)) => {
                 out.push_str("done\n");
                 out.push_str(&json::came(&came));
-                if let Came::Taken(Some(held), _) = came {
+                if let Came::Taken(Some(held), _) | Came::ForTurn(held, ..) = came {
                     call.made.push(Self(Kind::Lease(held)));
                 }
             }
@@ -234,6 +232,18 @@ impl Thing {
             Kind::Call(call) if !call.made.is_empty() => Some(call.made.remove(0)),
             _ => None,
         }
+    }
+}
+
+fn guessed(mut words: Words) -> Guessed {
+    Guessed {
+        sent: words.count(),
+        reads: words.commands(),
+        found: words.values(),
+        writes: words.commands(),
+        told: words.count(),
+        until_us: words.number(),
+        takes: words.flag(),
     }
 }
 

@@ -226,6 +226,25 @@ export const guessed: Suite = {
     equal(await order, 499);
   },
 
+  async a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left(stack) {
+    const [first, second] = [watched(stack), watched(stack)];
+    const [one, other] = [await begun(stack, first.lock), new GroupCommit(new Stock(stack))];
+    equal(await other.submit(second.lock, 0), 99);
+    const listeners = async () => ((await stack.redis(`PUBSUB CHANNELS {~a}:wake:*`)) as string[]).length;
+    for (const [orders, left, requests] of [[[1, 2], [98, 97], 1], [[3, 1], [96, 98], 2]] as const) {
+      const held = await take(stack.lock("a"));
+      const orderOne = one.submit(first.lock, orders[0]);
+      await eventually(async () => (await stack.waitersFor("a")) === 1);
+      const orderOther = other.submit(second.lock, orders[1]);
+      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners()) === 2);
+      const sent = second.network.seen.length;
+      await held.release();
+      equal([await orderOne, await orderOther], left);
+      equal(second.network.seen.length - sent, requests);
+    }
+    equal(await log(stack), [0, 1, 2, 3]);
+  },
+
   async a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind(stack) {
     for (const expectsRight of [true, false]) {
       await stack.redis("DEL ~orders ~log");

@@ -134,8 +134,8 @@ export class Driver {
 
   #came(text: string): Came {
     this.#hasCome = true;
-    const { lease, replies = [], at, sent, value } = JSON.parse(text) as Omit<Came, "lease" | "replies"> & { lease?: Omit<RawLease, "thing">; replies?: Said[] };
-    return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), at, sent, value };
+    const { lease, replies = [], ...others } = JSON.parse(text) as Omit<Came, "lease" | "replies"> & { lease?: Omit<RawLease, "thing">; replies?: Said[] };
+    return { lease: lease && { ...lease, thing: this.#next() }, replies: replies.map(reply), ...others };
   }
 
   #send(id: number, { url, headers, body, limit, timeout }: Mail): void {

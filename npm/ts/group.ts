@@ -3,12 +3,12 @@ import { type CallOptions, signalOf } from "./abort.js";
 import { callable, count, flag, type Names, options as known } from "./check.js";
 import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
 import { decide } from "./decide.js";
-import { committed, NOTHING } from "./decided.js";
+import { committed, type Decided, NOTHING } from "./decided.js";
 import { EdgelockError, HeldError } from "./errors.js";
 import type { Lease } from "./lease.js";
 import type { Bound, Outcome } from "./gather.js";
 import { type Driven, Lines } from "./lines.js";
-import { type Home, Lock } from "./lock.js";
+import { type Guess, type Guessed, type Home, type Left, Lock } from "./lock.js";
 import { invalidArgument, refused, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
 import { type Asked, Reads } from "./reads.js";
@@ -61,8 +61,23 @@ interface Over {
 
 const IN_VAIN: Over = { count: 0 };
 
+/** A turn that is to be sent. */
+interface Prepared<Item, Answer> {
+  readonly items: readonly Asked<Item>[];
+  readonly reads: Reads;
+  readonly found: readonly Reply[];
+  /** By Redis's clock, in microseconds. */
+  readonly redis: number;
+  /** Nothing, if it only learns what the reads find. */
+  readonly decided: Decided<Answer> | undefined;
+  readonly common: readonly Command[];
+}
+
 /** How often a turn asks though another has the lock. */
 const HELD = 2;
+
+/** So many items share the requests of a wait. */
+const MANY = 2;
 
 /** A request that is later than this, in milliseconds, runs no writes. Its receipt lives longer. */
 const LATEST = 20_000;
@@ -185,8 +200,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
 
   /** As src/group/guess.rs says: guesses until it is right, was held twice, or was wrong twice. */
   async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
-    const { home, giveUp } = driven;
+    const { line, home, giveUp } = driven;
     let [sent, held] = [0, 0];
+    if (this.#seen.isCrowded(home.key) && line.here >= MANY) return { sent };
     let isWrong = this.#seen.isInVain(home.key);
     while (held < HELD) {
       const mayAgain = this.#mayGuess(home, sent + 1);
@@ -210,12 +226,50 @@ export class GroupCommit<Item, Answer, State = undefined> {
   async #guess(driven: Driven<Asked<Item>, Answer>, sent: number, takes: boolean): Promise<Found<Item> | NeedsLock | Over> {
     const { line, turn, lock, home } = driven;
     if (sent === 0) await this.#seen.gather(home.key, () => line.here);
+    const prepared = this.#prepare(driven);
+    if (!("items" in prepared)) return prepared;
+    return this.#send(driven, prepared, { sent, takes }, (guess) =>
+      // If this does not end, the next driver gives the lock back.
+      lock.guess(guess, (token) => line.commit(turn, token)),
+    );
+  }
+
+  /** The same under the lock, by what its last holder left, who handed it over. */
+  async #handed(driven: Driven<Asked<Item>, Answer>, lease: Lease, left: Left): Promise<Found<Item> | Over> {
+    const { line, turn, lock } = driven;
+    let prepared: Prepared<Item, Answer> | NeedsLock | Over = this.#prepare(driven, left);
+    if ("sent" in prepared) {
+      const items = line.ask(turn, this.#bound) ?? [];
+      const reads = new Reads(items);
+      // One reply more than there are reads, which no reads find.
+      const found = [...reads.commands, null].map(() => null);
+      prepared = { items, reads, found, redis: 0, decided: undefined, common: [] };
+    }
+    const takes = "items" in prepared && prepared.decided !== undefined;
+    if (!("items" in prepared) || (takes && !line.commit(turn, lease.token))) {
+      lease.giveBack();
+      return IN_VAIN;
+    }
+    const found = await this.#send(driven, prepared, { sent: 0, takes }, (guess) => lock.guessUnder(lease, guess));
+    // After an error.
+    lease.giveBack();
+    if (!("sent" in found)) return found;
+    // It was lost.
+    line.putBack(turn, () => false);
+    line.end(turn, []);
+    return IN_VAIN;
+  }
+
+  /** Decides by what the reads will find, as far as that is known. */
+  #prepare(driven: Driven<Asked<Item>, Answer>, left?: Left): Prepared<Item, Answer> | NeedsLock | Over {
+    const { line, turn, home } = driven;
     const asked = line.ask(turn, this.#bound);
     if (!asked?.length) {
       line.end(turn, []);
       return IN_VAIN;
     }
     const reads = new Reads(asked);
+    if (left) this.#seen.left(home.key, reads, left);
     const expected = this.#seen.guess(home.key, reads);
     if (!expected) return { sent: 0 };
     // Nobody has left since they were asked for.
@@ -228,23 +282,30 @@ export class GroupCommit<Item, Answer, State = undefined> {
       line.retreat(turn);
       return { sent: 0 };
     }
-    const { places, outcomes, writes, firstWrite } = decided;
+    const { places, writes } = decided;
     const isDecided = asked.map((_, at) => places.includes(at));
     const items = asked.filter((_, at) => isDecided[at]);
     line.putBack(turn, (at) => isDecided[at]!);
     reads.retain(isDecided);
-    const common = writes.length > 0 ? this.#inCommon(home, reads, writes) : [];
-    const commands = [...writes, ...common];
-    if (bytesOf(reads.commands) + bytesOf(commands) + words(...(expected.found as readonly Value[])).length > this.#bound.bytes) {
+    const common = writes.length > 0 || left ? this.#inCommon(home, reads, writes) : [];
+    if (bytesOf(reads.commands) + bytesOf([...writes, ...common]) + words(...(expected.found as readonly Value[])).length > this.#bound.bytes) {
       line.retreat(turn);
       return { sent: 0 };
     }
-    const until = expected.redis + Math.min(home.ttl, LATEST) * 1000;
-    const guess = { sent, reads: reads.commands, found: expected.found, writes: commands, until, takes };
+    return { items, reads, ...expected, decided, common };
+  }
+
+  async #send(
+    { line, turn, home }: Driven<Asked<Item>, Answer>,
+    { items, reads, found, redis, decided = NOTHING, common }: Prepared<Item, Answer>,
+    options: Pick<Guess, "sent" | "takes">,
+    ask: (guess: Guess) => Promise<Guessed>,
+  ): Promise<Found<Item> | NeedsLock | Over> {
+    const { outcomes, writes, firstWrite } = decided;
+    const until = redis + Math.min(home.ttl, LATEST) * 1000;
     let guessed;
     try {
-      // If this does not end, the next driver gives the lock back.
-      guessed = await lock.guess(guess, (token) => line.commit(turn, token));
+      guessed = await ask({ ...options, reads: reads.commands, found, writes: [...writes, ...common], told: common.length, until });
     } catch (error) {
       this.#seen.forget(home.key);
       if (error instanceof EdgelockError && error.isOutcomeUnknown) {
@@ -267,8 +328,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
       this.#seen.wasInVain(home.key);
       return { ...guessed, items, reads };
     }
-    const found = replies.splice(writes.length);
-    if (writes.length > 0) this.#seen.note(home.key, guessed.at, common, found, reads);
+    const behind = replies.splice(writes.length);
+    if (writes.length + common.length > 0) this.#seen.note(home.key, guessed.at, common, behind, reads);
     this.#seen.ends(home.key, line.here);
     line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, replies, home.key)]);
     return { count: items.length };
@@ -290,7 +351,8 @@ export class GroupCommit<Item, Answer, State = undefined> {
   }
 
   /** Waits for the lock. */
-  async #acquire({ line, turn, lock, giveUp, home, acquisition }: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | Over> {
+  async #acquire(driven: Driven<Asked<Item>, Answer>, sent: number): Promise<Found<Item> | Over> {
+    const { line, turn, lock, giveUp, home, acquisition } = driven;
     // Guesses take time, too.
     const patient = sent > 0 ? home.patient(Math.max(Math.ceil(giveUp - performance.now()), 0)) : lock;
     let items: readonly Asked<Item>[] = [];
@@ -301,8 +363,10 @@ export class GroupCommit<Item, Answer, State = undefined> {
       return reads.commands;
     };
     try {
-      const [lease, replies] = await patient.acquireAs(acquisition(), sent, asked);
-      return { lease, items, reads, replies };
+      const asks = { sent, guesses: this.#mayGuess(home), listens: this.#seen.isCrowded(home.key) };
+      const { lease, ahead, replies, left } = await patient.acquireAs(acquisition(), asks, asked);
+      this.#seen.waitedBehind(home.key, ahead);
+      return left ? await this.#handed(driven, lease, left) : { lease, items, reads, replies };
     } catch (error) {
       fail({ line, turn }, reads.items, error);
       return IN_VAIN;
@@ -334,13 +398,14 @@ export class GroupCommit<Item, Answer, State = undefined> {
       if (!line.commit(turn, lease.token)) return IN_VAIN;
       const common = this.#inCommon(home, reads, writes);
       const note = (found: readonly Reply[]) => this.#mayGuess(home) && this.#seen.note(home.key, fence, common, found, reads);
-      if (writes.length === 0) {
+      const tells = this.#seen.isCrowded(home.key) && common.length > 0;
+      if (writes.length === 0 && !tells) {
         note(reads.found(common, replies));
         // Only the next turn waits for this. If it failed, that turn will notice.
         isOver = await lease.release().then(() => true, () => false);
         line.end(turn, []);
       } else {
-        const told = await lease.commitEach([...writes, ...common]).then(
+        const told = await lease.commitEach([...writes, ...common], common.length).then(
           (done) => {
             note(done.splice(writes.length));
             return committed(decided, done, home.key);

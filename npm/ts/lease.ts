@@ -9,7 +9,7 @@ import { Held } from "./held.js";
 import type { Call, Instance } from "./instance.js";
 import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
 import { busy, expired, released, unavailable } from "./make-error.js";
-import type { RawLease, Reply, Thing } from "./raw.js";
+import type { Came, RawLease, Reply, Thing } from "./raw.js";
 import type { Value } from "./words.js";
 
 // If the host does not know these symbols, compilers agree on the registered ones.
@@ -164,12 +164,20 @@ export class Lease implements Disposable, AsyncDisposable {
    * exactly once or not at all, as with {@link Lease.exec}.
    */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
-    return this.#finish(["commit", toRaw(commands)], signalOf(options));
+    return (await this.#finish(["commit", toRaw(commands)], signalOf(options))).replies;
   }
 
-  /** @internal As {@link Lease.commit}. The reply to a command that failed is its error. */
-  async commitEach(commands: readonly Command[]): Promise<Reply[]> {
-    return this.#finish(["commitEach", toRaw(commands)]);
+  /**
+   * @internal As {@link Lease.commit}. The reply to a command that failed is its error. The next
+   * holder is told what the last commands, so many, find: these only read.
+   */
+  async commitEach(commands: readonly Command[], told: number): Promise<Reply[]> {
+    return (await this.#finish(["commitEach", toRaw(commands), told])).replies;
+  }
+
+  /** @internal A turn of one request, behind which the lock is given on, or another lease has it. */
+  async turn(words: readonly Value[]): Promise<Came> {
+    return this.#finish(["turn", ...words]);
   }
 
   /** @internal Gives the lock back by a commit of the module's own. */
@@ -363,13 +371,13 @@ export class Lease implements Disposable, AsyncDisposable {
    * A release or a commit. While it is under way no time is left, and the signal waits for its
    * outcome.
    */
-  async #finish(end: Call, signal?: AbortSignal): Promise<Reply[]> {
+  async #finish(end: Call, signal?: AbortSignal): Promise<Came> {
     throwIfAborted([signal]);
     this.#endings++;
     try {
-      const { replies } = await this.#call(() => this.#held.drive(end, signal));
+      const came = await this.#call(() => this.#held.drive(end, signal));
       this.#free();
-      return replies;
+      return came;
     } catch (error) {
       if (error instanceof CommandFailedError) this.#free();
       else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#ending.come(() => error);

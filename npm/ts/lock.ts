@@ -84,10 +84,41 @@ export interface Guess {
   /** Texts, exact numbers, nothing, and lists of these. */
   readonly found: readonly Reply[];
   readonly writes: readonly Command[];
+  /** Of so many of these, which come last and only read, the next holder is told. */
+  readonly told: number;
   /** Until when the writes may run, in microseconds of Redis's clock. */
   readonly until: number;
-  /** Whether it takes the lock if the reads find something else. */
+  /**
+   * Whether it takes the lock if the reads find something else. If it has the lock: whether nobody
+   * else may go on with its token.
+   */
   readonly takes: boolean;
+}
+
+/** @internal How a turn asks for the lock. */
+export interface Asks {
+  /** How many requests were sent for it already. */
+  readonly sent: number;
+  /** Whether what the last holder left is as good as the reads. */
+  readonly guesses: boolean;
+  /** Whether it listens from its first request on, since it expects to wait. */
+  readonly listens: boolean;
+}
+
+/** @internal What the last holder left: what reads found, at a time of Redis's in microseconds. */
+export interface Left {
+  readonly at: number;
+  readonly reads: ReadonlyArray<readonly string[]>;
+  readonly found: readonly Reply[];
+}
+
+/** @internal A turn has the lock, and waited behind so many. */
+export interface Acquired {
+  readonly lease: Lease;
+  readonly ahead: number;
+  /** The replies to its reads, unless there is what the last holder left. */
+  readonly replies: Reply[];
+  readonly left: Left | undefined;
 }
 
 /**
@@ -188,30 +219,43 @@ export class Lock {
   /**
    * @internal As {@link Lock.acquireAndRead}. The reply to a read that failed is its error. `reads`
    * is called before each request that may take the lock. A later call with the same acquisition
-   * takes over what this call had. So many requests were `sent` for it already.
+   * takes over what this call had.
    */
-  async acquireAs(acquisition: Acquisition, sent: number, reads: () => readonly Command[]): Promise<[lease: Lease, replies: Reply[]]> {
+  async acquireAs(acquisition: Acquisition, { sent, guesses, listens }: Asks, reads: () => readonly Command[]): Promise<Acquired> {
     // Items that arrive in the same moment must be in the first request.
     await undefined;
-    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, words(sent), () => words(toRaw(reads())));
-    return this.#wait(acquire, {}, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
+    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, words(sent, guesses, listens), () => words(toRaw(reads())));
+    return this.#wait(acquire, {}, ({ lease, replies, ahead, at, left }, of) => ({
+      lease: this.#lease(lease!, of),
+      ahead: ahead!,
+      replies,
+      left: left && { at: at!, reads: left, found: replies },
+    }));
   }
 
   /**
    * @internal Runs the writes as if under the lock, or learns that they were decided wrong. `begin`
    * gets the token by which it may have the lock from then on.
    */
-  async guess({ sent, reads, found, writes, until, takes }: Guess, begin: (token: string) => void): Promise<Guessed> {
-    const said = words("guess", sent, toRaw(reads), found as readonly Value[], toRaw(writes), until, takes);
+  async guess(guess: Guess, begin: (token: string) => void): Promise<Guessed> {
+    const said = words("guess", ...values(guess));
     const make = (lock: Thing) => {
       const call = lock.make(said)!;
       begin(call.ask(words("token")));
       return call;
     };
-    return this.#wait(make, {}, ({ lease, replies, at, sent }, of) => {
-      if (lease) return { lease: this.#lease(lease, of), replies };
-      return sent === undefined ? { at: at!, replies } : { sent, at, replies };
-    });
+    return this.#wait(make, {}, (came, of) => this.#guessed(came, of));
+  }
+
+  /** @internal As {@link Lock.guess}, under a lock that was handed over. */
+  async guessUnder(lease: Lease, guess: Guess): Promise<Guessed> {
+    const { instance } = this.#made.raw.get();
+    return this.#guessed(await lease.turn(values(guess)), instance);
+  }
+
+  #guessed({ lease, replies, at, sent }: Came, of: Instance): Guessed {
+    if (lease) return { lease: this.#lease(lease, of), replies };
+    return sent === undefined ? { at: at!, replies } : { sent, at, replies };
   }
 
   /**
@@ -296,4 +340,8 @@ export class Lock {
     const outcome = instance.drive(lock, call, maker, signals, key);
     return inBackground(outcome.then((came) => take(came, instance)), maker);
   }
+}
+
+function values({ sent, reads, found, writes, told, until, takes }: Guess): readonly Value[] {
+  return [sent, toRaw(reads), found as readonly Value[], toRaw(writes), told, until, takes];
 }

@@ -113,5 +113,9 @@ export interface Came {
   readonly at?: number | undefined;
   /** The same, if it did not run: after how many requests. */
   readonly sent?: number | undefined;
+  /** Of an acquisition for a shared turn: how many waited ahead of it. */
+  readonly ahead?: number | undefined;
+  /** Reads of the last holder, of which `replies` are the replies at the time `at` of Redis's. */
+  readonly left?: ReadonlyArray<readonly string[]> | undefined;
   readonly value: unknown;
 }

@@ -1,6 +1,7 @@
 // What the last turn of a name left behind, by which the next one guesses what it will read. The
 // counterpart of src/group/seen.rs, which gives the reasons.
-import { bytesOf, type Command } from "./command.js";
+import { bytesOf, type Command, type Word } from "./command.js";
+import type { Left } from "./lock.js";
 import type { Reply } from "./raw.js";
 import type { Reads } from "./reads.js";
 
@@ -19,6 +20,9 @@ const OLD = 600_000;
 /** For so long the next turn waits for those whom the last one answered, in milliseconds. */
 const COME_BACK_WITHIN = 3;
 
+/** After a turn that met several others, so many more turns expect them. */
+const CROWDED = 4;
+
 /** The last turn of a name, as far as this isolate knows. */
 interface Last {
   /** Redis's clock in microseconds, or a little earlier, at the time `at` of the own one. */
@@ -29,6 +33,8 @@ interface Last {
   endedAt: number;
   /** The last guesses were wrong, though what the reads found was known. */
   isInVain: boolean;
+  /** Several others have turns of it, too: so many turns may meet fewer. */
+  crowded: number;
   /** How many items were there when it ended: its own, and those that waited. */
   wereThere: number;
 }
@@ -91,6 +97,7 @@ export class Seen {
       asked: asked(reads),
       endedAt: 0,
       isInVain: before?.isInVain ?? false,
+      crowded: before?.crowded ?? 0,
       wereThere: 0,
     };
     this.#names.set(name, lengthOf(found) > BYTES ? null : last);
@@ -105,6 +112,29 @@ export class Seen {
       if (!isExact(found[at])) last.found.delete(text(read));
       else if (last.found.has(text(read))) last.found.set(text(read), found[at]);
     }
+  }
+
+  /** The last holder of the lock left that. What else is known stays. */
+  left(name: string, reads: Reads, left: Left): void {
+    const known = left.reads.map((words) => JSON.stringify(words));
+    const places = reads.commands.map((read) => known.indexOf(JSON.stringify(read.map(plain))));
+    const common = reads.commands.filter((_, at) => places[at]! >= 0);
+    const found = places.filter((place) => place >= 0).map((place) => left.found[place]!);
+    const last = this.#names.get(name);
+    if (!last) return this.note(name, left.at, common, found, reads);
+    [last.redis, last.at] = [left.at, performance.now()];
+    for (const [at, read] of common.entries()) last.found.set(text(read), found[at]);
+  }
+
+  /** Whether several others have turns of it, too. */
+  isCrowded(name: string): boolean {
+    return (this.#names.get(name)?.crowded ?? 0) > 0;
+  }
+
+  /** So many waited ahead of a turn that asked for the lock. */
+  waitedBehind(name: string, ahead: number): void {
+    const last = this.#names.get(name);
+    if (last) last.crowded = ahead > 0 ? CROWDED : Math.max(last.crowded - 1, 0);
   }
 
   /** Whether the last turn that guessed was wrong twice. */
@@ -128,6 +158,8 @@ export class Seen {
     if (last) [last.endedAt, last.wereThere, last.isInVain] = [performance.now(), here, false];
   }
 }
+
+const plain = (word: Word): string => String(typeof word === "object" ? word.key : word);
 
 const text = (read: Command): string => JSON.stringify(read);
 

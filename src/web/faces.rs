@@ -13,10 +13,10 @@ use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::{Cached, Once};
-use crate::operation::{OfTurn, RunOrLock, Taken};
+use crate::operation::{OfTurn, RunGuess, RunOrLock, Taken, Why};
 use crate::read::{reading, replies};
 use crate::resp;
-use crate::script::{self, IfWrong};
+use crate::script::{self, Call, IfWrong};
 use crate::throttle::Throttle;
 use crate::token::Token;
 
@@ -68,20 +68,23 @@ impl Lock<Sent, Outside> {
     }
 
     /// As [`Lock::acquire_as`], after so many requests that were sent for it. The reply to a read
-    /// that failed is its error.
+    /// that failed is its error. If it `guesses`, what the last holder left is as good as replies.
     pub fn acquire_as_steps(
         &self,
         acquisition: &Acquisition,
         sent: u32,
+        guesses: bool,
+        listens: bool,
         reads: impl FnMut() -> Vec<Command> + 'static,
     ) -> Steps {
-        let acquire = self.without(sent).acquiring_as(
-            acquisition,
-            Some(OfTurn {
-                guesses: false,
-                listens: false,
-            }),
-        );
+        let turn = OfTurn { guesses, listens };
+        let acquire = self.without(sent).acquiring_as(acquisition, Some(turn));
+        let taken = |place: &JsHost, taken: Result<Taken, Fault>| {
+            let mut granted = taken?.lock()?;
+            let (ahead, left) = (granted.ahead, granted.left.take());
+            let (held, replies) = Held::by(place, granted);
+            Ok(Came::ForTurn(held, ahead, left.map_or(Ok(replies), Err)))
+        };
         Steps::new(self.host(), acquire, taken).inquiring(reads)
     }
 
@@ -110,31 +113,15 @@ impl Lock<Sent, Outside> {
         let claim = self.new_claim()?;
         let token = claim.token.clone();
         let found = resp::text(&turn.found);
-        let guess = script::Guess {
-            reads: &turn.reads,
-            found: found.as_deref().unwrap_or_default(),
-            writes: &turn.writes,
-            until_us: turn.until_us,
-            told: 0,
-            if_wrong: if turn.takes {
-                IfWrong::Takes
-            } else {
-                IfWrong::Leaves
-            },
+        let if_wrong = match turn.takes {
+            true => IfWrong::Takes,
+            false => IfWrong::Leaves,
         };
+        let guess = turn.guess(found.as_deref().unwrap_or_default(), if_wrong);
         let lock = self.without(turn.sent);
         let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));
         let guessing = guessing.ok_or_else(|| Fault::invalid("nobody can expect that"))?;
-        let steps = Steps::new(self.host(), Ok(guessing), |place, ran| match ran? {
-            RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
-            RunOrLock::Lock(granted) => taken(place, Ok(Taken::Lock(*granted))),
-            RunOrLock::Missed {
-                redis_us,
-                replies,
-                requests,
-            } => Ok(Came::Turn(Some(redis_us), Some(requests), replies)),
-            RunOrLock::Held(requests) => Ok(Came::Turn(None, Some(requests), Vec::new())),
-        });
+        let steps = Steps::new(self.host(), Ok(guessing), turned);
         Ok((steps, token))
     }
 
@@ -246,8 +233,59 @@ pub struct Guessed {
     pub writes: Vec<Command>,
     /// Until when, by Redis's clock.
     pub until_us: u64,
+    /// Of so many of these, which come last and only read, the next holder is told.
+    pub told: u32,
     /// Whether it takes the lock if they find something else.
     pub takes: bool,
+}
+
+impl Guessed {
+    fn guess<'a>(&'a self, found: &'a str, if_wrong: IfWrong) -> script::Guess<'a> {
+        script::Guess {
+            reads: &self.reads,
+            found,
+            writes: &self.writes,
+            told: self.told as usize,
+            until_us: self.until_us,
+            if_wrong,
+        }
+    }
+}
+
+/// What a turn of one request comes to.
+fn turned(place: &JsHost, ran: Result<RunOrLock, Fault>) -> Outcome {
+    match ran? {
+        RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
+        RunOrLock::Lock(granted) => taken(place, Ok(Taken::Lock(*granted))),
+        RunOrLock::Missed {
+            redis_us,
+            replies,
+            requests,
+        } => Ok(Came::Turn(Some(redis_us), Some(requests), replies)),
+        RunOrLock::Held(requests) => Ok(Came::Turn(None, Some(requests), Vec::new())),
+    }
+}
+
+#[doc(hidden)]
+impl Held {
+    /// As [`Lock::guess_steps`], under a lock that was handed over. If it `takes`, nobody else may
+    /// go on with its token from now on.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if somebody does already.
+    #[inline(never)]
+    pub fn turn_steps(&self, turn: &Guessed) -> Result<Steps, Fault> {
+        let claim = self.hold.claim.clone();
+        if turn.takes && !claim.use_up() {
+            return Err(Why::Lost.about(claim.shown().to_owned()));
+        }
+        let found = resp::text(&turn.found).unwrap_or_default();
+        let guess = turn.guess(&found, IfWrong::Keeps);
+        let call = Call::turn(claim.subject(), claim.ttl(), &guess);
+        let call = call.ok_or_else(|| Fault::invalid("it has no such turns"))?;
+        let running = RunGuess::new(claim, call, &guess, u32::MAX);
+        Ok(Steps::new(&self.place, Ok(running), turned))
+    }
 }
 
 /// What an acquisition comes to.

@@ -21,7 +21,8 @@ pub enum Writes {
     /// [`Lease::commit`](crate::Lease::commit).
     Commit(Vec<Command>),
     /// The same, where a command that failed is a reply, and not the error of all.
-    CommitEach(Vec<Command>),
+    /// The next holder is told what the last ones, so many, find: these only read.
+    CommitEach(Vec<Command>, u32),
     /// [`Lease::release`](crate::Lease::release).
     Release,
 }
@@ -36,7 +37,7 @@ impl Held {
             Writes::Downgrade => Write::downgrade(hold),
             Writes::Exec(commands) => Write::exec(hold, commands),
             Writes::Commit(commands) => Write::commit(hold, commands),
-            Writes::CommitEach(commands) => Write::commit_each(hold, commands, 0),
+            Writes::CommitEach(commands, told) => Write::commit_each(hold, commands, told as usize),
             Writes::Release => Write::release(hold),
         };
         Steps::new(&self.place, Ok(write), |_, written| {

@@ -35,6 +35,7 @@ over! {
         a_name_in_use_is_known_however_many_others_are_asked_for,
         a_turn_does_not_wait_for_another_client_s_clock,
         a_turn_waits_for_a_holder_and_sees_what_it_wrote,
+        a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left,
         an_item_whose_turn_waits_long_is_looked_at,
         an_item_whose_turn_waits_behind_other_turns_is_not_looked_at,
         a_turn_does_not_overtake_a_fair_waiter,
@@ -267,6 +268,39 @@ async fn a_turn_waits_for_a_holder_and_sees_what_it_wrote(mut stack: Stack) {
     let restocked = [Command::new("SET").key("stock").arg(500)];
     held.commit(&restocked).await.unwrap();
     assert_eq!(order.await.unwrap(), Ok(Some(499)));
+}
+
+/// It needs no round trip to read. What the message says is compared: here one order in it is known
+/// elsewhere.
+async fn a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left(mut stack: Stack) {
+    let (first, _) = stack.watched();
+    let (second, seen) = stack.watched();
+    let locks = [&first, &second].map(|client| client.lock("a"));
+    let _: () = stack.redis("SET stock 100");
+    let sales = [(); 2].map(|()| GroupCommit::new(Stock));
+    for (sale, lock) in sales.iter().zip(&locks) {
+        assert_eq!(sale.submit(lock, 0).await, Ok(Some(99)));
+    }
+    for (orders, left, requests) in [([1, 2], [98, 97], 1), ([3, 1], [96, 98], 2)] {
+        let held = stack.lock("a").try_acquire().await.unwrap();
+        let mut told = Vec::new();
+        for (place, order) in orders.into_iter().enumerate() {
+            let (sale, lock) = (sales[place].clone(), locks[place].clone());
+            told.push(tokio::task::spawn_local(async move {
+                sale.submit(&lock, order).await
+            }));
+            eventually(|| stack.waiters_for("a") == place + 1).await;
+        }
+        // A release hands the lock to those that listen.
+        eventually(|| stack.listeners() == 2).await;
+        let sent = seen.sent();
+        held.release().await.unwrap();
+        for (told, left) in told.into_iter().zip(left) {
+            assert_eq!(told.await.unwrap(), Ok(Some(left)));
+        }
+        assert_eq!(seen.sent() - sent, requests);
+    }
+    assert_eq!(log(&mut stack), [0, 1, 2, 3]);
 }
 
 /// Nothing is ever put back.
