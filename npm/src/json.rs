@@ -144,21 +144,16 @@ pub(crate) fn came(came: &Came) -> String {
             }
             list(object.name("replies"), replies, reply);
         }
-        Came::ForTurn(held, ahead, replies) => {
+        Came::ForTurn(held, ahead, left, replies) => {
             lease(&mut object, held);
             object.number("ahead", *ahead);
-            match replies {
-                Ok(replies) => list(object.name("replies"), replies, reply),
-                Err(left) => {
-                    object.number("at", left.redis_us);
-                    list(object.name("left"), &left.found, |json, (words, _)| {
-                        list(json, words, |json, word| quote_into(json, word));
-                    });
-                    list(object.name("replies"), &left.found, |json, (_, found)| {
-                        reply(json, found);
-                    });
-                }
+            if let Some((at, reads)) = left {
+                object.number("at", *at);
+                list(object.name("left"), reads, |json, words| {
+                    list(json, words, |json, word| quote_into(json, word));
+                });
             }
+            list(object.name("replies"), replies, reply);
         }
     }
     object.end()

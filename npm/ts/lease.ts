@@ -175,7 +175,7 @@ export class Lease implements Disposable, AsyncDisposable {
     return (await this.#finish(["commitEach", toRaw(commands), told])).replies;
   }
 
-  /** @internal A turn of one request, behind which the lock is given on, or another lease has it. */
+  /** @internal A turn of one request. Behind it the lock is given on, or another lease has it. */
   async turn(words: readonly Value[]): Promise<Came> {
     return this.#finish(["turn", ...words]);
   }

@@ -59,11 +59,11 @@ pub(crate) struct Handover {
 
 /// What the last holder left behind.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub(crate) struct Left {
     /// Redis's clock at the hand-over, in microseconds.
-    pub redis_us: u64,
+    pub(crate) redis_us: u64,
     /// Reads, as their words, and what they found.
-    pub found: Vec<(Vec<String>, Reply)>,
+    pub(crate) found: Vec<(Vec<String>, Reply)>,
 }
 
 /// Whether a message says only that the lock may be free. Any other is about a lock that is the

@@ -83,7 +83,13 @@ impl Lock<Sent, Outside> {
             let mut granted = taken?.lock()?;
             let (ahead, left) = (granted.ahead, granted.left.take());
             let (held, replies) = Held::by(place, granted);
-            Ok(Came::ForTurn(held, ahead, left.map_or(Ok(replies), Err)))
+            Ok(match left {
+                None => Came::ForTurn(held, ahead, None, replies),
+                Some(left) => {
+                    let (reads, found) = left.found.into_iter().unzip();
+                    Came::ForTurn(held, ahead, Some((left.redis_us, reads)), found)
+                }
+            })
         };
         Steps::new(self.host(), acquire, taken).inquiring(reads)
     }

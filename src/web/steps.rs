@@ -14,7 +14,7 @@ use crate::command::{Command, Reply};
 use crate::error::Fault;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::Runtime;
-use crate::script::{Inspection, Left};
+use crate::script::Inspection;
 
 /// What an operation came to.
 pub enum Came {
@@ -34,9 +34,9 @@ pub enum Came {
     Turn(Option<u64>, Option<u32>, Vec<Reply>),
     /// A lease, if there is one, and replies to reads.
     Taken(Option<Held>, Vec<Reply>),
-    /// A lease for a shared turn, how many waited ahead, and replies to reads, or what the last
-    /// holder left.
-    ForTurn(Held, u64, Result<Vec<Reply>, Left>),
+    /// A lease for a shared turn, how many waited ahead of it, and replies to its reads; or to
+    /// those of the last holder, as their words, at this time of Redis's.
+    ForTurn(Held, u64, Option<(u64, Vec<Vec<String>>)>, Vec<Reply>),
     /// A result that is kept.
     Kept(String),
     /// The state of a lock.
