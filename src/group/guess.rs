@@ -128,10 +128,6 @@ pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
     granted: Granted,
     left: &Left,
 ) -> Option<Found<S, T, R>> {
-    let pause = 2;
-    if pause > 0 {
-        lock.runtime().sleep(Duration::from_millis(pause)).await;
-    }
     let prepared = prepare(
         section,
         turn,
@@ -149,18 +145,17 @@ pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
             }
             prepared
         }
-        Err(Tried::Done(_)) => {
+        Err(Unprepared::Over) => {
             drop(lock.granted(granted));
             return None;
         }
-        Err(_) => Prepared::reading(turn, bound, lock)?,
+        Err(Unprepared::Unable) => Prepared::reading(turn, bound, lock)?,
     };
     match send(turn, lock, known, granted.claim, prepared, IfWrong::Keeps).await {
         Tried::Done(found) => found,
         // It was lost.
         _ => {
-            turn.put_back(|_| false);
-            turn.end(Vec::new());
+            end(turn);
             None
         }
     }
@@ -180,8 +175,17 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     };
     match prepare(section, turn, lock, bound, known, &claim, None) {
         Ok(prepared) => send(turn, lock, known, claim, prepared, if_wrong).await,
-        Err(tried) => tried,
+        Err(Unprepared::Over) => Tried::Done(None),
+        Err(Unprepared::Unable) => Tried::Unable,
     }
+}
+
+/// Why a turn is not sent.
+enum Unprepared {
+    /// All callers have left, or another caller drives.
+    Over,
+    /// Nothing can be guessed.
+    Unable,
 }
 
 /// A turn that is to be sent.
@@ -230,10 +234,10 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     known: Known<'_>,
     claim: &Claim,
     left: Option<&Left>,
-) -> Result<Prepared<S>, Tried<S, T, R>> {
+) -> Result<Prepared<S>, Unprepared> {
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
-        return Err(Tried::Done(None));
+        return Err(Unprepared::Over);
     };
     let mut reads = Reads::of(items.iter().map(|item| &**item));
     if let Some(left) = left {
@@ -242,15 +246,16 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     let expected = known.seen.guess(lock.key(), &reads, begun_at);
     let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
     let Some((text, Expected { redis_us, found })) = with_text else {
-        return Err(Tried::Unable);
+        return Err(Unprepared::Unable);
     };
     let Some(has) = turn.begin() else {
-        return Err(Tried::Done(None));
+        return Err(Unprepared::Over);
     };
     retain(&mut items, &has);
     reads.retain(&has);
     if items.is_empty() {
-        return Err(end(turn));
+        end(turn);
+        return Err(Unprepared::Over);
     }
     let decided = {
         let under = Under {
@@ -276,7 +281,7 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     if bytes(&reads.commands) + bytes(&decided.writes) + bytes(&common) + text.len() > bound.bytes {
         turn.retreat();
         items.iter().for_each(|item| item.reopen());
-        return Err(Tried::Unable);
+        return Err(Unprepared::Unable);
     }
     let guessed = Guessed {
         items,
@@ -345,9 +350,8 @@ async fn send<S: Section, T: Transport, R: Runtime>(
     }
 }
 
-/// All callers have left.
-fn end<I, A, S: Section, T: Transport, R: Runtime>(turn: &Driver<I, A>) -> Tried<S, T, R> {
+/// Its items, if any are left, wait for another turn.
+fn end<I, A>(turn: &Driver<I, A>) {
     turn.put_back(|_| false);
     turn.end(Vec::new());
-    Tried::Done(None)
 }
