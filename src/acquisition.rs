@@ -139,6 +139,12 @@ impl Caller {
         own
     }
 
+    /// How it stands in the queue, if it does.
+    pub(crate) fn waiter(&self) -> Option<Waiter> {
+        let standing = locked(&self.shared.standing);
+        standing.place.as_ref()?.waiter.clone()
+    }
+
     /// What marks its requests as its own. Each caller has its own session: nonces and the numbers
     /// of writes start anew with it.
     pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Fault> {

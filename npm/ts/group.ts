@@ -297,18 +297,18 @@ export class GroupCommit<Item, Answer, State = undefined> {
 
   async #send(
     { line, turn, home }: Driven<Asked<Item>, Answer>,
-    { items, reads, found, redis, decided = NOTHING, common }: Prepared<Item, Answer>,
+    { items, reads, found, redis, decided, common }: Prepared<Item, Answer>,
     options: Pick<Guess, "sent" | "takes">,
     ask: (guess: Guess) => Promise<Guessed>,
   ): Promise<Found<Item> | NeedsLock | Over> {
-    const { outcomes, writes, firstWrite } = decided;
+    const { outcomes, writes, firstWrite } = decided ?? NOTHING;
     const until = redis + Math.min(home.ttl, LATEST) * 1000;
     let guessed;
     try {
       guessed = await ask({ ...options, reads: reads.commands, found, writes: [...writes, ...common], told: common.length, until });
     } catch (error) {
       this.#seen.forget(home.key);
-      if (error instanceof EdgelockError && error.isOutcomeUnknown) {
+      if (decided && error instanceof EdgelockError && error.isOutcomeUnknown) {
         // An answer that depends on no write is not given either: its reads were guessed.
         line.end(turn, outcomes.map((_, at) => ({ error: at < firstWrite ? undecided(error) : error })));
       } else {
@@ -331,7 +331,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const behind = replies.splice(writes.length);
     if (writes.length + common.length > 0) this.#seen.note(home.key, guessed.at, common, behind, reads);
     this.#seen.ends(home.key, line.here);
-    line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided, replies, home.key)]);
+    line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided ?? NOTHING, replies, home.key)]);
     return { count: items.length };
   }
 

@@ -6,7 +6,7 @@
 
 use super::Push;
 
-/// No line of ours is longer. A longer one is not kept.
+/// No line of ours is longer. Of a longer one the rest is skipped.
 const LONGEST_LINE: usize = 4096;
 
 /// Parses a stream whose pieces end anywhere.

@@ -99,7 +99,7 @@ return { 1, ARGV[1], results }
 --
 -- provides  run_last
 -- needs     run
-local run_last = run
+local function run_last(at) return run(at) end
 
 --- free_again
 -- Commands may have written a key of the lock, too.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Ask, Claim, Completed, Cx, Grant, Granted, Input, Operation, TimeLimit, Why};
+use crate::acquisition::Caller;
 use crate::command::Reply;
 use crate::error::Fault;
 use crate::script::{Answer, Call, Guess, IfWrong, shape};
@@ -98,8 +99,11 @@ impl RunGuess {
         Ok(RunOrLock::Lock(Box::new(granted)))
     }
 
+    /// A lock that was handed over may be lost, or the message was false: then its waiter may stand
+    /// in the queue yet.
     fn abandon(&self, cx: &mut Cx<'_>) {
-        self.claim.abandon(cx, None, TimeLimit::TIMEOUT);
+        let waiter = self.claim.caller.as_ref().and_then(Caller::waiter);
+        self.claim.abandon(cx, waiter.as_ref(), TimeLimit::TIMEOUT);
     }
 }
 
@@ -110,8 +114,9 @@ impl Operation for RunGuess {
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Self::Outcome> {
         let asked = self.ask.on(cx, input)?;
         let outcome = self.outcome(cx, asked);
+        let is_lost = self.if_wrong == IfWrong::Keeps && matches!(outcome, Ok(RunOrLock::Held(_)));
         // The lock may have been granted nevertheless, or may be yet.
-        if outcome.is_err() {
+        if outcome.is_err() || is_lost {
             self.abandon(cx);
         }
         Some(outcome)

@@ -36,6 +36,7 @@ over! {
         a_turn_does_not_wait_for_another_client_s_clock,
         a_turn_waits_for_a_holder_and_sees_what_it_wrote,
         a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left,
+        an_invented_hand_over_writes_nothing_and_leaves_nobody_in_the_queue,
         an_item_whose_turn_waits_long_is_looked_at,
         an_item_whose_turn_waits_behind_other_turns_is_not_looked_at,
         a_turn_does_not_overtake_a_fair_waiter,
@@ -301,6 +302,30 @@ async fn a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left(mut
         assert_eq!(seen.sent() - sent, requests);
     }
     assert_eq!(log(&mut stack), [0, 1, 2, 3]);
+}
+
+/// The turn finds that the lock is not its own, and waits anew.
+async fn an_invented_hand_over_writes_nothing_and_leaves_nobody_in_the_queue(mut stack: Stack) {
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a").fair(true);
+    let _: () = stack.redis("SET stock 100");
+    let sale = GroupCommit::new(Stock);
+    assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let order = tokio::task::spawn_local(async move { sale.submit(&lock, 1).await });
+    eventually(|| stack.waiters_for("a") == 1 && stack.listeners() == 1).await;
+    let [channel]: [String; 1] = stack.redis("PUBSUB CHANNELS *");
+    let (seconds, micros): (u64, u64) = stack.redis("TIME");
+    let left = "*3%n$1%n2%n$3%nGET%n$5%nstock%n$2%n99%n";
+    let message = format!("{} {} {left}", 1_u64 << 52, seconds * 1_000_000 + micros);
+    let sent = seen.sent();
+    let publish = redis::cmd("PUBLISH").arg(channel).arg(message).to_owned();
+    publish.query::<()>(&mut *stack.redis.0).unwrap();
+    // It asks, gives up its old place, and has a new one.
+    eventually(|| seen.sent() > sent + 2 && stack.waiters_for("a") == 1).await;
+    assert_eq!(log(&mut stack), [0]);
+    held.release().await.unwrap();
+    assert_eq!(order.await.unwrap(), Ok(Some(98)));
 }
 
 /// Nothing is ever put back.
