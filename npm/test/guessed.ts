@@ -245,26 +245,6 @@ export const guessed: Suite = {
     equal(await log(stack), [0, 1, 2, 3]);
   },
 
-  async a_turn_that_is_handed_the_lock_and_only_reads_is_told_that_its_answer_got_lost(stack) {
-    const first = watched(stack);
-    const one = await begun(stack, first.lock);
-    const second = watched(stack, new Network("pass", "pass", "pass", "lose the answer"), { maxAttempts: 1 });
-    const timed = new Stock(stack);
-    // Nobody knows what time it will be.
-    const reads = (number: number) => [...timed.reads(number), ["TIME"]] as const;
-    const other = new GroupCommit({ usesFence: false, reads, begin: timed.begin, decide: timed.decide.bind(timed) });
-    equal(await other.submit(second.lock, 0), 99);
-    const held = await take(stack.lock("a"));
-    const [orderOne, orderOther] = [one.submit(first.lock, 1), other.submit(second.lock, 2)];
-    const listeners = async () => ((await stack.redis("PUBSUB CHANNELS {~a}:wake:*")) as string[]).length;
-    await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners()) === 2);
-    await held.release();
-    const error = await fails("unavailable", orderOther);
-    check(!error.isOutcomeUnknown, `${error}`);
-    equal(await orderOne, 98);
-    await eventually(() => isFree(stack));
-  },
-
   async a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind(stack) {
     for (const expectsRight of [true, false]) {
       await stack.redis("DEL ~orders ~log");
