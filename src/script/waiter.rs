@@ -58,7 +58,7 @@ pub(crate) struct Handover {
 }
 
 /// What the last holder left behind.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     /// Redis's clock at the hand-over, in microseconds.
     pub(crate) redis_us: u64,
