@@ -7,7 +7,7 @@ use super::sabotage::broken;
 use super::seeds::seeds;
 use super::workload::{Kind, Locks};
 
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 500;
 
 /// Each as its name, how many permits it has, and how many are wanted.
 pub(crate) type Wanted = &'static [(&'static str, u32, u32)];

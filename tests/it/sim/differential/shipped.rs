@@ -45,7 +45,8 @@ fn runs(pair: &mut Pair, shipped: &[(Script, String)]) {
 /// when.
 fn shipped() -> Vec<(Script, String)> {
     let redis = Rc::new(Redis::default());
-    for seed in 0..300 {
+    // The last one that is new is in one of the first 22.
+    for seed in 0..60 {
         for locks in Locks::ALL {
             unbent(seed, &redis, Trace::OFF).among(locks).run();
         }

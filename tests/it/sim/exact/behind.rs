@@ -117,7 +117,7 @@ fn insisting() -> Redis {
 stories! {
     /// A sabotage: it always insists.
     a_waiter_for_several_names_that_starves_the_others_is_noticed:
-        [MIXED, WRITERS].map(|barging| keep_half(insisting, FAIR, barging, 10)) => [false, false],
+        [MIXED, WRITERS].map(|barging| keep_half(insisting, FAIR, barging, 50)) => [false, false],
     /// A sabotage: it never insists.
     a_waiter_for_several_names_that_the_others_starve_is_noticed:
         turns_behind(Redis::with(INSISTS, "return false and"), FAIR, MIXED, 100)
