@@ -90,9 +90,9 @@ async fn follow_pages(desk: &Desk) -> Result<()> {
     reader
         .follow(GUIDE, "In a Worker, in Rust", SOLD_OUT)
         .await?;
-    // The editor and the command take the target from the same configuration. For release, most is
+    // The editor and this command take the target from the same configuration. For release, all is
     // compiled by now.
-    let seen = reader.run("cargo check --quiet --release").await;
+    let seen = reader.run("cargo build --quiet --release").await;
     seen.context("what rust-analyzer sees")?;
 
     for heading in ["In a Worker, in TypeScript", "In a native program"] {
