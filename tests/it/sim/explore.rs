@@ -22,6 +22,7 @@ use std::time::Duration;
 use asked::Asked;
 use plan::Plan;
 use search::{Bench, Bend, Bounds, Found, search};
+pub(crate) use step::Fault;
 
 /// The worlds of every run of the tests: their names, how many clients they have, and how many
 /// faults.
