@@ -12,6 +12,7 @@ mod calls;
 mod cluster;
 mod components;
 mod contract;
+mod crowd;
 mod debounce;
 mod definite;
 mod docs;
