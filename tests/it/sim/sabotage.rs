@@ -405,6 +405,10 @@ broken! {
     an_entry_that_gets_a_fence_of_its_own: FencesGrow in "reentrant" for 2,
         "enter(fence, ARGV[3], ARGV[3])"
         => "fence = next_fence() LAST = fence enter(fence, ARGV[3], ARGV[3])";
+    an_entry_that_counts_though_it_was_left: OneHolder
+        unseen "who stands still does so for longer than any entry lasts",
+        "local function drop(token) till[token] = nil"
+        => "local function drop(token) if token == '-' then till[token] = nil else return end";
     a_repeat_that_enters_twice: NoGhost in "reentrant" for 2 with LostReply,
         "if is_held() then extend(ARGV[3]) return { 1, ARGV[1], (hold_of(ENTRY)), run(10) } end"
         => "";
