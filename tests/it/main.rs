@@ -3,7 +3,6 @@
 
 mod acquisition;
 mod attack;
-mod away;
 mod bill;
 mod bridges;
 mod bugs_of_others;

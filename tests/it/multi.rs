@@ -28,7 +28,6 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
-            a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing,
             a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next,
             a_release_of_all_names_hands_each_to_its_waiter,
             readers_and_writers_that_leave_tell_the_waiter_too,
@@ -256,19 +255,6 @@ async fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(mut stac
     let outcome = call.await.unwrap();
     assert!(outcome.is_err(), "{outcome:?}");
     eventually(|| stack.are_free(["a", "b"])).await;
-}
-
-async fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(mut stack: Stack) {
-    let holder = stack.lock("b").try_acquire().await.unwrap();
-    let (waiter, seen) = stack
-        .listens(1, 3, |client| client.lock_all(["a", "b"]))
-        .await;
-    holder.release().await.unwrap();
-    let lease = waiter.await.unwrap();
-    assert_eq!(seen.requests_of_grants(), [4]);
-    assert!(lease.fence() > holder.fence());
-    assert_eq!(stack.holder("a"), stack.holder("b"));
-    let _ = lease.into_token();
 }
 
 async fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(mut stack: Stack) {

@@ -4,8 +4,6 @@ use edgelock::native::ReadWrite;
 use edgelock::{Acquisition, Command, Error, Reply};
 use tokio::task::JoinHandle;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
 use crate::support::watched::{Seen, WatchedClient};
 use crate::support::{Stack, code, eventually, ms, over};
 use crate::waiting::{LONG, Watched, meanwhile};
@@ -19,11 +17,9 @@ over! {
         a_reader_waits_behind_a_writer_that_waits_unless_it_barges,
         a_writer_that_gives_up_lets_readers_pass,
         a_writer_goes_down_to_a_reader_in_the_same_hold,
-        a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm,
         a_reader_does_not_become_the_writer,
         a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it,
         inspection_says_whether_it_is_read_and_by_whom,
-        a_holder_that_was_forced_out_does_not_come_back_with_others,
     }
 }
 
@@ -235,41 +231,6 @@ async fn a_writer_goes_down_to_a_reader_in_the_same_hold(mut stack: Stack) {
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
-async fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(mut stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let proxy = Proxy::before(&stack, [Pass, fault, Pass, fault]).await;
-        let lease = proxy.client.read_write("a").write();
-        let lease = lease.try_acquire().await.unwrap();
-        lease.downgrade().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        let beside = stack.read_write().read().try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        beside.release().await.unwrap();
-    }
-    // Nobody knows whether the downgrade was executed. The lease goes on in either case.
-    for does_arrive in [false, true] {
-        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let client = client.request_timeout(ms(300));
-        let lease = client.read_write("a").write().ttl(ms(60_000));
-        let lease = lease.try_acquire().await.unwrap();
-        assert!(lease.downgrade().await.unwrap_err().is_outcome_unknown());
-        if does_arrive {
-            proxy.deliver().await;
-            assert_eq!(stack.readers(), 1);
-        }
-        lease.exec(&incr()).await.unwrap();
-        lease.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-        if !does_arrive {
-            // A downgrade that arrives after the release makes nobody a reader.
-            proxy.deliver().await;
-            assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-        }
-    }
-}
-
 async fn a_reader_does_not_become_the_writer(mut stack: Stack) {
     let (read, write) = (stack.read_write().read(), stack.read_write().write());
     let reader = read.try_acquire().await.unwrap();
@@ -346,23 +307,6 @@ async fn inspection_says_whether_it_is_read_and_by_whom(stack: Stack) {
     }
     long.release().await.unwrap();
     brief.release().await.unwrap();
-}
-
-async fn a_holder_that_was_forced_out_does_not_come_back_with_others(mut stack: Stack) {
-    let read_write = stack.read_write();
-    let over = read_write.read().try_acquire().await.unwrap();
-    // The lock is freed by a program that knows nothing of readers.
-    let _: () = stack.redis("DEL a");
-    let other = read_write.read().try_acquire().await.unwrap();
-    assert_eq!(stack.readers(), 1);
-    assert_eq!(code(over.renew().await), "lost");
-    let _: () = stack.redis("DEL a");
-    let writer = read_write.write().try_acquire().await.unwrap();
-    writer.downgrade().await.unwrap();
-    assert_eq!(stack.readers(), 1);
-    assert_eq!(code(other.exec(&incr()).await.map(drop)), "lost");
-    writer.release().await.unwrap();
-    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
 }
 
 /// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.
