@@ -15,7 +15,7 @@ use testkit::stack::{self, RedisServer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Fault::Delay;
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
 use crate::support::watched::watch as watched;
@@ -37,14 +37,9 @@ over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_call_that_is_alone_waits_and_does_the_work_in_two_requests,
         of_calls_that_come_close_together_only_the_last_does_the_work,
-        a_burst_ends_by_its_longest_wait_whatever_comes,
-        a_call_whose_time_has_come_is_not_overtaken,
-        a_lost_reply_or_a_repeat_counts_once,
-        an_arrival_that_comes_when_it_was_given_up_overtakes_nobody,
         a_call_that_was_dropped_while_it_arrives_overtakes_nobody,
         a_call_of_which_redis_knows_nothing_any_more_is_told_so,
         a_timer_that_ends_too_early_is_waited_for_again,
-        every_key_of_it_expires,
         it_meets_no_lock_and_no_throttle_of_its_name,
     }
 }
@@ -116,14 +111,6 @@ impl Stack {
         (calls.split_terminator(';').filter(waits))
             .map(str::to_owned)
             .collect()
-    }
-
-    /// When the call that came last may be executed, and when the whole burst must be.
-    fn times(&mut self) -> (u64, u64) {
-        let last = self.waiting().pop().expect("a call");
-        let (last, _) = last.split_once(' ').expect("a time");
-        let [last, ends] = [last, &self.burst()[1]].map(|time| time.parse().expect("a time"));
-        (last, ends)
     }
 
     /// Sets the time of all waiting calls to now.
@@ -212,82 +199,6 @@ async fn of_calls_that_come_close_together_only_the_last_does_the_work(spawn: Sp
     assert_eq!(next.await.unwrap(), Ok(Executed(2)));
 }
 
-async fn a_burst_ends_by_its_longest_wait_whatever_comes(spawn: Spawn) {
-    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-    let first = clock.debounce(&stack).max_wait(HOUR);
-    let first = call(first, &done);
-    eventually(|| !stack.waiting().is_empty()).await;
-    let (time, ends) = stack.times();
-    assert_eq!(time, ends);
-    // The end that the first call set counts for all. By its own, this call would wait for up
-    // to ten hours.
-    let next = arrive(&clock, &mut stack, &done).await;
-    assert_eq!(stack.times(), (ends, ends));
-    clock.pass_an_hour(&mut stack);
-    assert_eq!(first.await.unwrap(), Ok(Superseded));
-    assert_eq!(next.await.unwrap(), Ok(Executed(1)));
-    // A wait that ends before that is not made longer.
-    let clock = Clock::new();
-    let short = arrive(&clock, &mut stack, &done).await;
-    let (time, ends) = stack.times();
-    assert_eq!(ends - time, 9 * HOUR.as_millis() as u64);
-    short.abort();
-}
-
-async fn a_call_whose_time_has_come_is_not_overtaken(spawn: Spawn) {
-    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-    let first = arrive(&clock, &mut stack, &done).await;
-    // The first has not asked yet when the next one comes.
-    stack.pass_an_hour();
-    let later = Clock::new();
-    let next = arrive(&later, &mut stack, &done).await;
-    assert_eq!(stack.waiting().len(), 2);
-    clock.0.send_replace(true);
-    assert_eq!(first.await.unwrap(), Ok(Executed(1)));
-    later.pass_an_hour(&mut stack);
-    assert_eq!(next.await.unwrap(), Ok(Executed(2)));
-}
-
-async fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    for faults in [
-        vec![LoseReply],
-        vec![Duplicate],
-        vec![LoseRequest],
-        vec![Pass, LoseReply],
-        vec![Pass, Duplicate],
-        vec![LoseReply, Duplicate, LoseReply, Duplicate],
-    ] {
-        let mut stack = spawn();
-        let done = Done::default();
-        let proxy = Proxy::before(&stack, faults.clone()).await;
-        let alone = proxy.client.debounce("a", ms(20)).run(work(&done)).await;
-        assert_eq!((alone, done.get()), (Ok(Executed(1)), 1));
-        // The same for a call that is overtaken.
-        let clock = Clock::new();
-        faults.into_iter().for_each(|fault| proxy.next(fault));
-        let client = clock.client(stack.route_by(&proxy.url));
-        let first = call(client.debounce("a", HOUR), &done);
-        eventually(|| !stack.waiting().is_empty()).await;
-        let last = arrive(&clock, &mut stack, &done).await;
-        clock.pass_an_hour(&mut stack);
-        assert_eq!(last.await.unwrap(), Ok(Executed(2)));
-        assert_eq!(first.await.unwrap(), Ok(Superseded));
-    }
-}
-
-async fn an_arrival_that_comes_when_it_was_given_up_overtakes_nobody(spawn: Spawn) {
-    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
-    let unknown = hasty.debounce("a", HOUR).run(never).await;
-    assert_eq!(code(unknown), "timed_out");
-    eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
-    let other = arrive(&clock, &mut stack, &done).await;
-    proxy.deliver().await;
-    clock.pass_an_hour(&mut stack);
-    assert_eq!(other.await.unwrap(), Ok(Executed(1)));
-}
-
 async fn a_call_that_was_dropped_while_it_arrives_overtakes_nobody(spawn: Spawn) {
     let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
     let proxy = Proxy::before(&stack, [Delay]).await;
@@ -333,22 +244,6 @@ async fn a_timer_that_ends_too_early_is_waited_for_again(spawn: Spawn) {
     let (route, seen) = (stack.route(), Clock::new());
     let debounce = seen.client(route).debounce("b", ms(500));
     assert_eq!(debounce.run(work(&done)).await, Ok(Executed(1)));
-}
-
-async fn every_key_of_it_expires(spawn: Spawn) {
-    let (mut stack, clock, done) = (spawn(), Clock::new(), Done::default());
-    let first = arrive(&clock, &mut stack, &done).await;
-    let last = arrive(&clock, &mut stack, &done).await;
-    let keys: Vec<String> = stack.redis("KEYS *");
-    assert_eq!(keys.len(), 3, "{keys:?}");
-    let longest = HOUR.as_millis() as i64 + 60_000;
-    for key in keys {
-        let left: i64 = stack.redis(&format!("PTTL {key}"));
-        assert!((1..=longest).contains(&left), "{key}: {left}");
-    }
-    clock.pass_an_hour(&mut stack);
-    assert_eq!(first.await.unwrap(), Ok(Superseded));
-    assert_eq!(last.await.unwrap(), Ok(Executed(1)));
 }
 
 async fn it_meets_no_lock_and_no_throttle_of_its_name(stack: Stack) {

@@ -23,6 +23,21 @@ over! {
         it_is_kept_while_work_runs_and_given_back_behind_it,
         a_forced_release_frees_it_of_all,
         every_key_expires,
+        one_that_ran_out_is_lost_and_its_place_goes_to_a_waiter,
+        each_of_several_holds_has_a_fence_and_an_end_of_its_own,
+        so_many_names_are_taken_and_given_back_in_one_request_each,
+        kinds_that_cannot_share_a_name_are_told_apart,
+    }
+}
+
+/// Promises that need a bridge with subscriptions.
+mod push {
+    use super::*;
+
+    over! {
+        [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
+            a_release_hands_it_to_the_first_waiter_at_no_further_request,
+        }
     }
 }
 
@@ -47,17 +62,30 @@ impl Kind {
     fn has_several(self) -> bool {
         matches!(self, Self::Multi | Self::Limits)
     }
+
+    /// The kind that nobody gets while another holds this one.
+    fn rival(self) -> Self {
+        if self == Self::Reader {
+            Self::Writer
+        } else {
+            self
+        }
+    }
+
+    /// The type of what Redis has under the name.
+    fn stored(self) -> &'static str {
+        match self {
+            Self::Mutex | Self::Writer | Self::Reader | Self::Multi => "string",
+            Self::Reentrant => "hash",
+            Self::Semaphore | Self::Limits => "zset",
+        }
+    }
 }
 
 impl Stack {
     /// A lock that nobody gets while another holds the one under test.
     fn rival(&self, kind: Kind) -> TestLock {
-        let kind = if kind == Kind::Reader {
-            Kind::Writer
-        } else {
-            kind
-        };
-        kind.lock(&self.client(), &["a", "b"], "you")
+        kind.rival().lock(&self.client(), &["a", "b"], "you")
     }
 
     /// Another hold of it, if it is a kind that may be held more than once.
@@ -102,9 +130,11 @@ async fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
         if let Some(other) = other {
             other.release().await.unwrap();
         }
-        for call in 0..4 {
+        // Of several names, one is enough.
+        let lost = if kind.has_several() { "ab" } else { "aa" };
+        for (call, name) in (0..4).flat_map(|call| lost.chars().map(move |name| (call, name))) {
             let lease = lock.try_acquire().await.unwrap();
-            let _: () = stack.redis(if kind.has_several() { "DEL b" } else { "DEL a" });
+            let _: () = stack.redis(&format!("DEL {name}"));
             let result = match call {
                 0 => lease.exec(&incr()).await.map(drop),
                 1 => lease.commit(&incr()).await.map(drop),
@@ -117,6 +147,8 @@ async fn commands_run_under_a_hold_and_not_behind_it(spawn: Spawn) {
                 }
             };
             assert_eq!(code(result), "lost");
+            let _: () = stack.redis("DEL a");
+            assert!(!stack.redis::<bool>("EXISTS b"));
         }
         assert_eq!(stack.redis::<u32>("GET n"), 3);
     })
@@ -194,7 +226,12 @@ async fn a_hold_goes_on_in_another_handler_by_its_token(spawn: Spawn) {
         let lease = long.try_acquire().await.unwrap();
         let other = stack.beside(kind).await;
         let (fence, token) = (lease.fence(), lease.token().expose().to_owned());
-        let resumed = lock.resume(lease.into_token()).unwrap();
+        // The order of the names makes no difference.
+        let again = match kind.has_several() {
+            true => kind.lock(&stack.client(), &["b", "a"], "me"),
+            false => lock.clone(),
+        };
+        let resumed = again.resume(lease.into_token()).unwrap();
         let _: () = stack.redis("PEXPIRE a 20000");
         match kind {
             Kind::Semaphore => stack.redis(&format!("ZINCRBY a -50000 {token}")),
@@ -261,6 +298,15 @@ async fn a_forced_release_frees_it_of_all(spawn: Spawn) {
                 assert_eq!(code(other.release().await), "lost");
             }
         }
+        // So are all who have one of its names alone.
+        let single = match kind {
+            Kind::Multi => stack.lock("b"),
+            Kind::Limits => stack.client().semaphore("b", 1),
+            _ => return,
+        };
+        let single = single.try_acquire().await.unwrap();
+        assert!(lock.force_release().await.unwrap());
+        assert_eq!(code(single.release().await), "lost");
     })
     .await;
 }
@@ -281,6 +327,105 @@ async fn every_key_expires(spawn: Spawn) {
         lease.release().await.unwrap();
     })
     .await;
+}
+
+async fn one_that_ran_out_is_lost_and_its_place_goes_to_a_waiter(spawn: Spawn) {
+    each(spawn, async |stack, kind| {
+        let lock = lock(kind, &stack.client());
+        let brief = lock.clone().ttl(ms(1_000));
+        let over = brief.try_acquire().await.unwrap().into_token();
+        let late = lock.resume(over).unwrap();
+        // Of two permits, the other one is kept.
+        let (kept, next) = match kind {
+            Kind::Semaphore => (stack.beside(kind).await, lock),
+            _ => (None, stack.rival(kind)),
+        };
+        let next = next.wait_timeout(LONG).acquire().await.unwrap();
+        assert_eq!(code(late.renew().await), "lost");
+        for lease in kept.into_iter().chain([next]) {
+            lease.renew().await.unwrap();
+            lease.release().await.unwrap();
+        }
+    })
+    .await;
+}
+
+async fn each_of_several_holds_has_a_fence_and_an_end_of_its_own(spawn: Spawn) {
+    for kind in [Kind::Semaphore, Kind::Reader] {
+        let mut stack = spawn();
+        let lock = lock(kind, &stack.client());
+        let one = lock.clone().ttl(ms(60_000)).try_acquire().await.unwrap();
+        let other = lock.try_acquire().await.unwrap();
+        assert!(other.fence() > one.fence() && other.token() != one.token());
+        assert!(one.remaining() > ms(50_000) && other.remaining() < ms(10_000));
+        // A renewal for less than what is left changes nothing.
+        one.renew_for(ms(1_000)).await.unwrap();
+        assert!(stack.redis::<u64>("PTTL a") > 50_000);
+        other.renew_for(ms(90_000)).await.unwrap();
+        assert!(other.remaining() > ms(80_000) && stack.redis::<u64>("PTTL a") > 80_000);
+        other.release().await.unwrap();
+        // A name that is read is held for as long as the last of those who are left.
+        let left: u64 = stack.redis("PTTL a");
+        assert!(left > 50_000 && (left <= 60_000 || kind != Kind::Reader));
+        one.release().await.unwrap();
+        assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
+    }
+}
+
+async fn so_many_names_are_taken_and_given_back_in_one_request_each(spawn: Spawn) {
+    for kind in [Kind::Multi, Kind::Limits] {
+        let mut stack = spawn();
+        let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let proxy = Proxy::before(&stack, []).await;
+        let lock = kind.lock(&proxy.client, &names, "me");
+        let lease = lock.try_acquire().await.unwrap();
+        lease.renew().await.unwrap();
+        lease.exec(&incr()).await.unwrap();
+        let held = format!("EXISTS {}", names.join(" "));
+        assert_eq!(stack.redis::<usize>(&held), 32);
+        lease.release().await.unwrap();
+        assert_eq!(stack.redis::<usize>(&held), 0);
+        assert_eq!(proxy.seen().len(), 4);
+    }
+}
+
+async fn kinds_that_cannot_share_a_name_are_told_apart(spawn: Spawn) {
+    each(spawn, async |stack, kind| {
+        let lease = lock(kind, &stack.client()).try_acquire().await.unwrap();
+        let mut others: Vec<_> = kind.others().collect();
+        others.sort_by_key(|other| other.stored() != kind.stored());
+        for other in others {
+            let lock = other.lock(&stack.client(), &["a", "b"], "you");
+            let is_alike = other.stored() == kind.stored();
+            let told = if is_alike { "held" } else { "wrong_type" };
+            assert_eq!(code(lock.try_acquire().await), told, "{other:?}");
+            let inspected = lock
+                .inspect()
+                .await
+                .map_or_else(|error| error.code(), |_| "held");
+            assert_eq!(inspected, told, "{other:?}");
+        }
+        lease.release().await.unwrap();
+    })
+    .await;
+}
+
+async fn a_release_hands_it_to_the_first_waiter_at_no_further_request(spawn: Spawn) {
+    for kind in [Kind::Mutex, Kind::Semaphore, Kind::Writer, Kind::Reader] {
+        let mut stack = spawn();
+        let lock = kind.lock(&stack.client(), &["a"], "me");
+        let holder = lock.try_acquire().await.unwrap();
+        let rival = kind.rival();
+        let waits = stack.listens(1, 3, |client| rival.lock(client, &["a"], "you"));
+        let (waiter, seen) = waits.await;
+        holder.release().await.unwrap();
+        let lease = waiter.await.unwrap();
+        assert_eq!(seen.requests_of_grants(), [3]);
+        assert!(lease.fence() > holder.fence() && lease.remaining() > ms(9_000));
+        assert_eq!((stack.holds(rival), stack.waiters()), (1, 0));
+        lease.release().await.unwrap();
+    }
 }
 
 async fn what_cannot_be_one_is_refused() {

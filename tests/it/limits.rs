@@ -1,13 +1,8 @@
 //! Several limits in one lease: permits of several semaphores, all of them or none.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use edgelock::{Command, Error, Limit, Reply};
+use edgelock::{Error, Limit};
 use tokio::task::JoinSet;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
 use crate::support::{Stack, TestLock, client, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
@@ -15,21 +10,11 @@ over! {
     [upstash, webdis, on_redis_6_2, on_valkey_9] {
         all_limits_are_taken_under_one_fence_or_none,
         permits_of_a_semaphore_and_of_limits_count_together,
-        so_many_limits_are_taken_and_given_back_in_one_request_each,
-        a_waiter_has_no_permit_until_it_has_all,
         who_waits_for_one_tenant_keeps_no_other_from_the_rest,
-        commands_run_only_while_all_permits_are_held,
-        a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back,
-        a_lost_reply_or_a_repeat_counts_once,
-        an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue,
-        limits_go_on_in_another_handler_by_their_token,
         inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for,
-        a_forced_release_frees_all_limits,
-        every_key_of_every_limit_expires,
         a_name_that_is_no_semaphore_is_told_and_nothing_is_taken,
         another_programs_key_behind_many_holders_is_told_and_nothing_is_taken,
         a_fence_that_leaves_none_behind_it_does_not_spread,
-        callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn,
     }
 }
 
@@ -59,10 +44,6 @@ impl Stack {
     fn held(&mut self) -> (usize, usize) {
         (self.redis("ZCARD a"), self.redis("ZCARD b"))
     }
-}
-
-fn incr() -> [Command; 1] {
-    [Command::new("INCR").key("n")]
 }
 
 #[track_caller]
@@ -116,45 +97,6 @@ async fn permits_of_a_semaphore_and_of_limits_count_together(stack: Stack) {
     }
 }
 
-async fn so_many_limits_are_taken_and_given_back_in_one_request_each(mut stack: Stack) {
-    let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
-    let proxy = Proxy::before(&stack, []).await;
-    let limits = names.iter().map(|name| (name.as_str(), 2));
-    let lock = proxy.client.limits(limits);
-    let lease = lock.try_acquire().await.unwrap();
-    assert_eq!(proxy.seen().len(), 1);
-    lease.renew().await.unwrap();
-    lease.exec(&incr()).await.unwrap();
-    for name in &names {
-        assert_eq!(stack.redis::<usize>(&format!("ZCARD {name}")), 1);
-    }
-    lease.release().await.unwrap();
-    assert_eq!(proxy.seen().len(), 4);
-    for name in &names {
-        assert!(!stack.redis::<bool>(&format!("EXISTS {name}")));
-    }
-}
-
-async fn a_waiter_has_no_permit_until_it_has_all(mut stack: Stack) {
-    let first = stack.client().semaphore("a", 1).acquire().await.unwrap();
-    let heavy = stack.client().semaphore("b", 3).weight(3);
-    let second = heavy.acquire().await.unwrap();
-    let waiting = stack.limited(2).wait_timeout(LONG);
-    let waiter = meanwhile(async move { waiting.acquire().await });
-    eventually(|| stack.waiters_for("a") == 1).await;
-    first.release().await.unwrap();
-    // It asks again, and waits in the next queue.
-    eventually(|| stack.waiters_for("b") == 1 && stack.waiters_for("a") == 0).await;
-    assert_eq!(stack.held(), (0, 1));
-    let between = stack.client().semaphore("a", 1).try_acquire().await;
-    between.unwrap().release().await.unwrap();
-    second.release().await.unwrap();
-    let lease = waiter.await.unwrap().unwrap();
-    assert_eq!(stack.held(), (1, 1));
-    assert_eq!(stack.waiters_for("a") + stack.waiters_for("b"), 0);
-    lease.release().await.unwrap();
-}
-
 async fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(mut stack: Stack) {
     let of = |tenant: &str| stack.client().limits([(tenant, 1), ("zz", 2)]);
     let (busy, other) = (of("busy"), of("other"));
@@ -175,100 +117,6 @@ async fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(mut stack: Stack)
     held.release().await.unwrap();
     waiters.join_all().await;
     assert!(!stack.redis::<bool>("EXISTS busy other zz"));
-}
-
-async fn commands_run_only_while_all_permits_are_held(mut stack: Stack) {
-    let (lease, _) = stack.limited(2).acquire_and_read(&[]).await.unwrap();
-    assert_eq!(lease.exec(&incr()).await.unwrap(), [Reply::Int(1)]);
-    assert_eq!(lease.commit(&incr()).await.unwrap(), [Reply::Int(2)]);
-    assert_eq!(stack.held(), (0, 0));
-    for lost in ["a", "b"] {
-        for call in 0..3 {
-            let lease = stack.limited(2).try_acquire().await.unwrap();
-            let _: () = stack.redis(&format!("DEL {lost}"));
-            let result = match call {
-                0 => lease.exec(&incr()).await.map(drop),
-                1 => lease.commit(&incr()).await.map(drop),
-                _ => lease.release().await,
-            };
-            assert_eq!(code(result), "lost");
-            assert_eq!(stack.held(), (0, 0));
-        }
-    }
-    assert_eq!(stack.redis::<u32>("GET n"), 2);
-}
-
-async fn a_lease_that_lost_one_permit_is_lost_and_the_others_are_given_back(mut stack: Stack) {
-    let lease = stack.limited(3).try_acquire().await.unwrap();
-    let waiting = stack.client().semaphore("b", 3).wait_timeout(LONG);
-    let waiter = meanwhile(async move { waiting.acquire().await });
-    eventually(|| stack.waiters_for("b") == 1).await;
-    let a = stack.client().semaphore("a", 1);
-    assert!(a.force_release().await.unwrap());
-    assert_eq!(code(lease.renew().await), "lost");
-    waiter.await.unwrap().unwrap().release().await.unwrap();
-    assert_eq!(stack.held(), (0, 0));
-}
-
-async fn a_lost_reply_or_a_repeat_counts_once(mut stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let proxy = Proxy::before(&stack, [fault, Pass, fault, fault]).await;
-        let limits = [Limit::new("a", 1), Limit::new("b", 3).permits(2)];
-        let lease = proxy.client.limits(limits).try_acquire().await.unwrap();
-        assert_eq!(stack.last_fence("a"), lease.fence());
-        assert_eq!(stack.last_fence("b"), lease.fence());
-        let beside = stack.client().semaphore("b", 3);
-        assert_eq!(beside.inspect().await.unwrap().free, Some(1));
-        lease.exec(&incr()).await.unwrap();
-        lease.release().await.unwrap();
-        assert_eq!(beside.inspect().await.unwrap().free, Some(3));
-    }
-    assert_eq!(stack.redis::<u32>("GET n"), 2);
-}
-
-async fn an_acquisition_that_was_given_up_holds_no_permit_and_stands_in_no_queue(mut stack: Stack) {
-    let proxy = Proxy::before(&stack, [LoseReply]).await;
-    let client = proxy.client.clone().max_attempts(1);
-    let given_up = client.limits([("a", 1), ("b", 1)]).try_acquire().await;
-    assert!(given_up.unwrap_err().is_outcome_unknown());
-    eventually(|| stack.held() == (0, 0)).await;
-    // A request that arrives late takes no permit either.
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let slow = proxy.client.limits([("a", 1), ("b", 1)]);
-    assert!(
-        tokio::time::timeout(ms(50), slow.try_acquire())
-            .await
-            .is_err()
-    );
-    eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 2).await;
-    proxy.deliver().await;
-    assert_eq!(stack.held(), (0, 0));
-    let holder = stack.client().semaphore("b", 3).weight(3).acquire().await;
-    let waiting = stack.limited(1).wait_timeout(LONG);
-    let waiter = meanwhile(async move { waiting.acquire().await });
-    eventually(|| stack.waiters_for("b") == 1).await;
-    waiter.abort();
-    eventually(|| stack.waiters_for("b") == 0).await;
-    drop(holder.unwrap());
-    eventually(|| stack.held() == (0, 0)).await;
-}
-
-async fn limits_go_on_in_another_handler_by_their_token(mut stack: Stack) {
-    let long = stack.limited(2).ttl(ms(60_000));
-    let lease = long.try_acquire().await.unwrap();
-    let fence = lease.fence();
-    // The order of the names makes no difference, nor what the other handler wants.
-    let other = stack.client().limits([("b", 9), ("a", 9)]);
-    let resumed = other.resume(lease.into_token()).unwrap();
-    resumed.renew().await.unwrap();
-    assert!(resumed.remaining() > ms(50_000));
-    assert_eq!(resumed.fence(), fence);
-    resumed.renew_for(ms(120_000)).await.unwrap();
-    for name in ["a", "b"] {
-        assert!(stack.redis::<u64>(&format!("PTTL {name}")) > 100_000);
-    }
-    resumed.commit(&incr()).await.unwrap();
-    assert_eq!(stack.held(), (0, 0));
 }
 
 async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(stack: Stack) {
@@ -293,28 +141,6 @@ async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room
     // Of two permits of `b` each, there is room for none.
     assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
     plain.release().await.unwrap();
-    lease.release().await.unwrap();
-}
-
-async fn a_forced_release_frees_all_limits(mut stack: Stack) {
-    assert!(!stack.limited(1).force_release().await.unwrap());
-    let lease = stack.limited(1).try_acquire().await.unwrap();
-    let plain = stack.client().semaphore("b", 3).acquire().await.unwrap();
-    assert!(stack.limited(1).force_release().await.unwrap());
-    assert_eq!(stack.held(), (0, 0));
-    for lease in [lease, plain] {
-        assert_eq!(code(lease.release().await), "lost");
-    }
-}
-
-async fn every_key_of_every_limit_expires(mut stack: Stack) {
-    let lease = stack.limited(3).try_acquire().await.unwrap();
-    lease.exec(&[]).await.unwrap();
-    let waiting = stack.client().limits([("b", 3), ("c", 1)]);
-    let waiter = meanwhile(async move { waiting.wait_timeout(LONG).acquire().await });
-    eventually(|| stack.waiters_for("b") == 1).await;
-    assert!(stack.keys_that_all_expire().len() >= 5);
-    waiter.abort();
     lease.release().await.unwrap();
 }
 
@@ -352,48 +178,6 @@ async fn a_fence_that_leaves_none_behind_it_does_not_spread(mut stack: Stack) {
         assert!(!stack.redis::<bool>("EXISTS a b {a}:fence"), "{last}");
         assert_eq!(stack.last_fence("b"), last);
     }
-}
-
-async fn callers_of_crossing_limits_are_never_too_many_and_all_get_their_turn(stack: Stack) {
-    let inside = Rc::new(Cell::new([0_u32; 3]));
-    let mut callers = JoinSet::new();
-    for (place, weights) in [
-        [1, 2, 0],
-        [0, 1, 1],
-        [1, 0, 2],
-        [1, 3, 1],
-        [0, 2, 0],
-        [1, 0, 0],
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        const MOST: [u32; 3] = [1, 3, 2];
-        let client = if place % 3 == 2 {
-            stack.deaf()
-        } else {
-            stack.client()
-        };
-        let of = |at: usize| Limit::new(["a", "b", "c"][at], MOST[at]).permits(weights[at]);
-        let lock = client.limits((0..3).filter(|at| weights[*at] > 0).map(of));
-        let lock = lock.wait_timeout(LONG).max_requests(10_000);
-        let inside = inside.clone();
-        callers.spawn_local(async move {
-            for _ in 0..5 {
-                let lease = lock.acquire().await.unwrap();
-                let mut all = inside.get();
-                (0..3).for_each(|at| all[at] += weights[at]);
-                assert!((0..3).all(|at| all[at] <= MOST[at]), "{all:?}");
-                inside.set(all);
-                tokio::time::sleep(ms(1)).await;
-                let mut all = inside.get();
-                (0..3).for_each(|at| all[at] -= weights[at]);
-                inside.set(all);
-                lease.release().await.unwrap();
-            }
-        });
-    }
-    callers.join_all().await;
 }
 
 async fn a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room(mut stack: Stack) {

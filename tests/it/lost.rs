@@ -22,14 +22,10 @@ alone! {
 over! {
     [spawn] {
         a_release_that_gave_up_can_be_called_again,
-        a_write_that_arrives_behind_a_later_one_does_not_run,
-        a_write_that_arrives_behind_those_of_a_resumed_lease_does_not_run,
         a_commit_that_arrives_after_the_lease_was_lost_does_not_run,
         an_acquisition_that_timed_out_cannot_take_the_lock_later,
-        an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request,
         an_acquisition_that_was_dropped_cannot_keep_the_lock,
         an_abandoned_acquisition_leaves_the_holder_alone,
-        an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release,
         an_acquisition_whose_reply_was_lost_for_good_is_given_back,
         a_deadline_counts_from_before_the_request_that_was_answered,
         a_grant_that_arrives_after_its_ttl_is_no_lease,
@@ -121,29 +117,6 @@ async fn a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown() {
     }
 }
 
-async fn a_write_that_arrives_behind_a_later_one_does_not_run(mut stack: Stack) {
-    let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-    let lease = proxy.client.lock("a").try_acquire().await.unwrap();
-    let set = |value| [Command::new("SET").key("n").arg(value)];
-    assert!(timeout(ms(50), lease.exec(&set("early"))).await.is_err());
-    lease.exec(&set("late")).await.unwrap();
-    proxy.deliver().await;
-    assert_eq!(stack.redis::<String>("GET n"), "late");
-}
-
-async fn a_write_that_arrives_behind_those_of_a_resumed_lease_does_not_run(mut stack: Stack) {
-    let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-    let client = proxy.client.clone().request_timeout(ms(300));
-    let lock = client.lock("a");
-    let lease = lock.try_acquire().await.unwrap();
-    lease.exec(&incr()).await.unwrap();
-    let resumed = lock.resume(lease.into_token()).unwrap();
-    resumed.exec(&incr()).await.unwrap();
-    proxy.deliver().await;
-    assert_eq!(stack.redis::<u32>("GET n"), 2);
-    resumed.release().await.unwrap();
-}
-
 async fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run(mut stack: Stack) {
     let proxy = Proxy::before(&stack, [Pass, Delay]).await;
     let client = proxy
@@ -179,23 +152,6 @@ async fn an_acquisition_that_timed_out_cannot_take_the_lock_later(mut stack: Sta
     straggler_is_refused(&mut stack, &proxy).await;
 }
 
-async fn an_acquisition_that_gave_up_cannot_take_the_lock_by_an_earlier_request(mut stack: Stack) {
-    let holder = stack.lock("a").try_acquire().await.unwrap();
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let client = proxy
-        .client
-        .clone()
-        .max_attempts(2)
-        .request_timeout(ms(1500));
-    assert_eq!(
-        client.lock("a").try_acquire().await.unwrap_err().code(),
-        "held"
-    );
-    abandoned(&mut stack).await;
-    holder.release().await.unwrap();
-    straggler_is_refused(&mut stack, &proxy).await;
-}
-
 async fn an_acquisition_that_was_dropped_cannot_keep_the_lock(mut stack: Stack) {
     let proxy = Proxy::before(&stack, [Delay]).await;
     let lock = proxy.client.lock("a");
@@ -218,16 +174,6 @@ async fn an_abandoned_acquisition_leaves_the_holder_alone(mut stack: Stack) {
     );
     abandoned(&mut stack).await;
     assert_eq!(holder.renew().await, Ok(()));
-}
-
-async fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_release(
-    mut stack: Stack,
-) {
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let client = proxy.client.clone().request_timeout(ms(400));
-    let lease = client.lock("a").try_acquire().await.unwrap();
-    lease.release().await.unwrap();
-    straggler_is_refused(&mut stack, &proxy).await;
 }
 
 async fn an_acquisition_that_was_repeated_cannot_take_the_lock_again_after_its_lease_was_lost() {

@@ -3,7 +3,6 @@
 
 mod acquisition;
 mod attack;
-mod away;
 mod bill;
 mod bridges;
 mod bugs_of_others;
@@ -12,6 +11,7 @@ mod calls;
 mod cluster;
 mod components;
 mod contract;
+mod crowd;
 mod debounce;
 mod definite;
 mod docs;

@@ -1,15 +1,10 @@
 //! Several names at once: all or none, and each is held as a lock of that name would be.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::rc::Rc;
-
 use edgelock::{Command, Error};
-use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
-use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over};
+use crate::support::{Stack, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -17,22 +12,13 @@ over! {
         all_names_have_one_token_and_one_fence_above_the_last_of_each,
         none_is_taken_while_one_is_held_and_the_error_says_which,
         locks_of_one_name_exclude_it_and_are_excluded,
-        so_many_names_are_taken_and_given_back_in_one_request_each,
-        a_waiter_has_none_of_its_names_until_it_has_all,
-        the_order_of_the_names_makes_no_difference,
-        commands_run_only_while_all_names_are_held,
         a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back,
         a_renewal_gives_every_name_its_ttl_again,
-        fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common,
-        a_wait_that_was_given_up_stands_in_no_queue,
-        a_token_goes_on_with_the_same_names_in_any_order,
         inspection_lists_who_holds_any_of_the_names,
-        a_forced_release_frees_all_names,
         a_name_that_holds_something_else_is_told_and_nothing_is_taken,
         one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it,
         so_many_of_the_longest_names_are_waited_for_and_taken,
         an_acquisition_that_lost_one_name_before_its_repeat_holds_none,
-        callers_of_crossing_names_never_share_one_and_all_get_their_turn,
     }
 }
 
@@ -42,7 +28,6 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
-            a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing,
             a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next,
             a_release_of_all_names_hands_each_to_its_waiter,
             readers_and_writers_that_leave_tell_the_waiter_too,
@@ -66,10 +51,6 @@ impl Stack {
     fn are_free<const N: usize>(&mut self, names: [&str; N]) -> bool {
         self.redis::<usize>(&format!("EXISTS {}", names.join(" "))) == 0
     }
-}
-
-fn incr() -> [Command; 1] {
-    [Command::new("INCR").key("n")]
 }
 
 /// Which lock is said to be held, and for how long.
@@ -165,87 +146,6 @@ async fn locks_of_one_name_exclude_it_and_are_excluded(mut stack: Stack) {
     both.try_acquire().await.unwrap().release().await.unwrap();
 }
 
-async fn so_many_names_are_taken_and_given_back_in_one_request_each(mut stack: Stack) {
-    let names: Vec<String> = (0..32).map(|n| format!("name-{n}")).collect();
-    let proxy = Proxy::before(&stack, []).await;
-    let all = proxy.client.lock_all(&names);
-    let lease = all.try_acquire().await.unwrap();
-    assert_eq!(proxy.seen().len(), 1);
-    for name in &names {
-        assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
-    }
-    lease.renew().await.unwrap();
-    lease.exec(&incr()).await.unwrap();
-    lease.release().await.unwrap();
-    assert_eq!(proxy.seen().len(), 4);
-    for name in &names {
-        assert_eq!(stack.holder(name), None);
-    }
-}
-
-async fn a_waiter_has_none_of_its_names_until_it_has_all(mut stack: Stack) {
-    let first = stack.lock("b").try_acquire().await.unwrap();
-    let second = stack.lock("c").try_acquire().await.unwrap();
-    let waiting = stack.all(["a", "b", "c"]).fair(false).wait_timeout(LONG);
-    let waiter = meanwhile(async move { waiting.acquire().await });
-    eventually(|| stack.waiters_of("b") == 1).await;
-    first.release().await.unwrap();
-    // It asks again, and waits in the next queue.
-    eventually(|| stack.waiters_of("c") == 1 && stack.waiters_of("b") == 0).await;
-    assert!(stack.are_free(["a", "b"]));
-    // Others may have the free names meanwhile.
-    let between = stack.all(["a", "b"]).try_acquire().await.unwrap();
-    between.release().await.unwrap();
-    second.release().await.unwrap();
-    let lease = waiter.await.unwrap().unwrap();
-    assert!(lease.fence() > between.fence());
-    for name in ["a", "b", "c"] {
-        assert_eq!(stack.holder(name).as_deref(), Some(lease.token().expose()));
-        assert_eq!(stack.waiters_of(name), 0);
-    }
-    lease.release().await.unwrap();
-}
-
-async fn the_order_of_the_names_makes_no_difference(stack: Stack) {
-    let one = stack.all(["a", "b", "c"]);
-    let other = stack.all(["c", "a", "b"]);
-    let lease = one.try_acquire().await.unwrap();
-    assert_eq!(held(other.try_acquire().await).0, "a");
-    let resumed = other.resume(lease.into_token()).unwrap();
-    resumed.renew().await.unwrap();
-    resumed.commit(&incr()).await.unwrap();
-    // Each waits for what the other has, and both get it in the end.
-    let mut turns = JoinSet::new();
-    for lock in [one, other] {
-        let lock = lock.wait_timeout(LONG).max_requests(1_000);
-        turns.spawn_local(async move {
-            for _ in 0..10 {
-                lock.acquire().await.unwrap().release().await.unwrap();
-            }
-        });
-    }
-    turns.join_all().await;
-}
-
-async fn commands_run_only_while_all_names_are_held(mut stack: Stack) {
-    let both = stack.all(["a", "b"]);
-    for lost in ["a", "b"] {
-        for call in 0..3 {
-            let lease = both.try_acquire().await.unwrap();
-            let _: () = stack.redis(&format!("SET {lost} other PX 60000"));
-            let result = match call {
-                0 => lease.exec(&incr()).await.map(drop),
-                1 => lease.commit(&incr()).await.map(drop),
-                _ => lease.release().await,
-            };
-            assert_eq!(code(result), "lost");
-            assert_eq!(stack.holder(lost).as_deref(), Some("other"));
-            let _: () = stack.redis(&format!("DEL {lost}"));
-        }
-    }
-    assert!(!stack.redis::<bool>("EXISTS n"));
-}
-
 async fn a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back(mut stack: Stack) {
     for lost in ["a", "b"] {
         let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
@@ -275,76 +175,6 @@ async fn a_renewal_gives_every_name_its_ttl_again(mut stack: Stack) {
     lease.release().await.unwrap();
 }
 
-async fn fair_waiters_are_served_in_order_of_arrival_whatever_they_have_in_common(
-    mut stack: Stack,
-) {
-    let holders = [
-        stack.lock("a").try_acquire().await.unwrap(),
-        stack.lock("b").try_acquire().await.unwrap(),
-    ];
-    let mut waiters = Vec::new();
-    let sets: [&[&str]; 5] = [&["b", "a"], &["b", "c"], &["a"], &["c", "b"], &["a", "b"]];
-    for (place, names) in sets.into_iter().enumerate() {
-        // Waiters that cannot listen get their turn too.
-        let client = match place % 2 {
-            0 => stack.client(),
-            _ => stack.deaf(),
-        };
-        let fair = client.lock_all(names).fair(true).wait_timeout(LONG);
-        waiters.push(meanwhile(async move {
-            let lease = fair.acquire().await.unwrap();
-            let fence = lease.fence();
-            lease.release().await.unwrap();
-            fence
-        }));
-        let last = names[0];
-        let standing = sets[..=place].iter().filter(|set| set.contains(&last));
-        let standing = standing.count();
-        eventually(|| stack.waiters_of(last) == standing).await;
-    }
-    for holder in holders {
-        holder.release().await.unwrap();
-    }
-    let mut fences = Vec::new();
-    for waiter in waiters {
-        fences.push(waiter.await.unwrap());
-    }
-    // A waiter need not wait for others with which it shares no name.
-    assert!(fences[0] < fences[1] && fences[1] < fences[3] && fences[3] < fences[4]);
-    assert!(fences[0] < fences[2] && fences[2] < fences[4], "{fences:?}");
-    assert!(stack.are_free(["a", "b", "c"]));
-}
-
-async fn a_wait_that_was_given_up_stands_in_no_queue(mut stack: Stack) {
-    for is_fair in [false, true] {
-        let holder = stack.lock("b").try_acquire().await.unwrap();
-        let waiting = stack.all(["a", "b"]).fair(is_fair).wait_timeout(LONG);
-        let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_of("b") == 1).await;
-        assert_eq!(stack.waiters_of("a"), usize::from(is_fair));
-        waiter.abort();
-        eventually(|| stack.waiters_of("a") + stack.waiters_of("b") == 0).await;
-        // Dropping a lease gives all its names back.
-        drop(holder);
-        eventually(|| stack.are_free(["a", "b"])).await;
-    }
-}
-
-async fn a_token_goes_on_with_the_same_names_in_any_order(mut stack: Stack) {
-    let long = stack.all(["a", "b"]).ttl(ms(60_000));
-    let lease = long.try_acquire().await.unwrap();
-    let resumed = stack.all(["b", "a"]).resume(lease.into_token()).unwrap();
-    let _: () = stack.redis("PEXPIRE a 5000");
-    resumed.renew().await.unwrap();
-    assert!(stack.redis::<u64>("PTTL a") > 50_000);
-    resumed.release().await.unwrap();
-    // With other names the token holds nothing.
-    let lease = long.try_acquire().await.unwrap();
-    let token = lease.token().clone();
-    let other = stack.all(["b", "c"]).resume(token).unwrap();
-    assert_eq!(code(other.renew().await), "lost");
-}
-
 async fn inspection_lists_who_holds_any_of_the_names(stack: Stack) {
     let all = stack.all(["a", "b", "c", "d"]);
     let free = all.inspect().await.unwrap();
@@ -363,19 +193,6 @@ async fn inspection_lists_who_holds_any_of_the_names(stack: Stack) {
     assert_eq!((found.fence, found.waiters), (Some(one.fence()), 0));
     both.release().await.unwrap();
     one.release().await.unwrap();
-}
-
-async fn a_forced_release_frees_all_names(mut stack: Stack) {
-    let all = stack.all(["a", "b", "c"]);
-    assert!(!all.force_release().await.unwrap());
-    let both = stack.all(["b", "c"]).try_acquire().await.unwrap();
-    assert!(all.force_release().await.unwrap());
-    assert!(stack.are_free(["a", "b", "c"]));
-    assert_eq!(code(both.renew().await), "lost");
-    let one = stack.lock("c").try_acquire().await.unwrap();
-    assert!(all.force_release().await.unwrap());
-    assert_eq!(code(one.release().await), "lost");
-    assert!(!all.force_release().await.unwrap());
 }
 
 async fn a_name_that_holds_something_else_is_told_and_nothing_is_taken(mut stack: Stack) {
@@ -438,62 +255,6 @@ async fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(mut stac
     let outcome = call.await.unwrap();
     assert!(outcome.is_err(), "{outcome:?}");
     eventually(|| stack.are_free(["a", "b"])).await;
-}
-
-async fn callers_of_crossing_names_never_share_one_and_all_get_their_turn(spawn: Spawn) {
-    const TURNS: usize = 6;
-    let mut stack = spawn();
-    let inside: Rc<RefCell<BTreeSet<&str>>> = Rc::default();
-    let mut callers = JoinSet::new();
-    let sets: [&[&str]; 7] = [
-        &["a", "b"],
-        &["b", "a"],
-        &["b", "c"],
-        &["c", "a"],
-        &["a"],
-        &["b"],
-        &["c", "b", "a"],
-    ];
-    for names in sets {
-        let lock = match names {
-            [name] => stack.lock(name),
-            names => stack.client().lock_all(names),
-        };
-        let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
-        let inside = inside.clone();
-        callers.spawn_local(async move {
-            for _ in 0..TURNS {
-                let lease = lock.acquire().await.unwrap();
-                for name in names {
-                    assert!(inside.borrow_mut().insert(name), "{name} has two holders");
-                }
-                tokio::time::sleep(ms(1)).await;
-                for name in names {
-                    inside.borrow_mut().remove(name);
-                }
-                lease.commit(&incr()).await.unwrap();
-            }
-        });
-    }
-    callers.join_all().await;
-    assert_eq!(stack.redis::<usize>("GET n"), sets.len() * TURNS);
-    assert!(stack.are_free(["a", "b", "c"]));
-    for name in ["a", "b", "c"] {
-        assert_eq!(stack.waiters_of(name), 0);
-    }
-}
-
-async fn a_release_of_one_name_tells_the_waiter_to_ask_and_gives_it_nothing(mut stack: Stack) {
-    let holder = stack.lock("b").try_acquire().await.unwrap();
-    let (waiter, seen) = stack
-        .listens(1, 3, |client| client.lock_all(["a", "b"]))
-        .await;
-    holder.release().await.unwrap();
-    let lease = waiter.await.unwrap();
-    assert_eq!(seen.requests_of_grants(), [4]);
-    assert!(lease.fence() > holder.fence());
-    assert_eq!(stack.holder("a"), stack.holder("b"));
-    let _ = lease.into_token();
 }
 
 async fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(mut stack: Stack) {

@@ -10,10 +10,10 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use OnceOutcome::{Executed, NotKept, Replayed};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Fault::{LoseReply, LoseRequest};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Spawn, Stack, alone, client, code, eventually, ms, over};
+use crate::support::{Stack, alone, client, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 alone! {
@@ -32,7 +32,6 @@ over! {
         work_that_fails_keeps_nothing_and_the_next_does_it,
         work_of_a_holder_that_died_is_done_by_the_next,
         a_holder_that_lost_its_lease_keeps_nothing_and_is_told,
-        a_lost_reply_or_a_repeat_counts_once,
         without_redis_the_work_is_done_only_if_it_is_to_run_then,
         a_copy_is_fresh_then_stale_and_one_renews_it,
         a_call_that_was_given_up_gives_the_lock_back,
@@ -43,20 +42,7 @@ over! {
         a_caller_that_waits_in_vain_is_told_that_another_is_at_it,
         the_lease_is_kept_while_the_work_goes_on,
         work_that_gives_the_lock_back_itself_keeps_no_result,
-        every_key_of_it_expires,
         it_excludes_a_lock_of_the_same_name_and_no_other_type,
-    }
-}
-
-/// Promises that need a bridge with subscriptions.
-mod push {
-    use super::*;
-
-    over! {
-        [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
-            all_waiters_are_told_when_the_result_is_there,
-            a_waiter_is_told_when_the_work_failed,
-        }
     }
 }
 
@@ -280,30 +266,6 @@ async fn a_holder_that_lost_its_lease_keeps_nothing_and_is_told(mut stack: Stack
         Ok::<_, Error>(9)
     });
     assert_eq!(code(late.await), "lost");
-    assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
-}
-
-async fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
-    for fault in [LoseReply, Duplicate] {
-        for faults in [vec![fault], vec![Pass, fault], vec![fault, Pass, fault]] {
-            let stack = spawn();
-            let proxy = Proxy::before(&stack, faults).await;
-            let done = Done::default();
-            assert_eq!(charge(&proxy.client, &done).await, Ok(Executed(1)));
-            proxy.next(fault);
-            assert_eq!(charge(&proxy.client, &done).await, Ok(Replayed(1)));
-            assert_eq!(done.get(), 1);
-        }
-    }
-    // The reply is lost for good: the caller is told "unknown", and learns the result by asking
-    // again.
-    let mut stack = spawn();
-    let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-    let done = Done::default();
-    let client = proxy.client.clone().max_attempts(1);
-    let unknown = charge(&client, &done).await.unwrap_err();
-    assert!(unknown.is_outcome_unknown(), "{unknown}");
-    assert!(stack.kept().is_some());
     assert_eq!(charge(&client, &done).await, Ok(Replayed(1)));
 }
 
@@ -553,25 +515,6 @@ async fn work_that_gives_the_lock_back_itself_keeps_no_result(mut stack: Stack) 
     assert_eq!(stack.redis::<u32>("GET n"), 1);
 }
 
-async fn every_key_of_it_expires(mut stack: Stack) {
-    let client = stack.client();
-    let once = client.once("a").fingerprint("x");
-    let outcome = once.run(async |_| {
-        let waiting = client.once("a").wait_timeout(ms(100));
-        assert_eq!(code(waiting.run(never::<u32, _>).await), "held");
-        for key in stack.redis::<Vec<String>>("KEYS *") {
-            assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
-        }
-        Ok::<_, Error>(7)
-    });
-    assert_eq!(outcome.await, Ok(Executed(7)));
-    let keys: Vec<String> = stack.redis("KEYS *");
-    assert!(keys.contains(&"{a}:result".to_owned()), "{keys:?}");
-    for key in keys {
-        assert!(stack.redis::<i64>(&format!("PTTL {key}")) > 0, "{key}");
-    }
-}
-
 async fn it_excludes_a_lock_of_the_same_name_and_no_other_type(mut stack: Stack) {
     let (client, done) = (stack.client(), Done::default());
     let lease = client.lock("a").label("x").try_acquire().await.unwrap();
@@ -591,40 +534,6 @@ async fn it_excludes_a_lock_of_the_same_name_and_no_other_type(mut stack: Stack)
         assert_eq!(code(odd), "wrong_type", "{key}");
     }
     assert_eq!(done.get(), 0);
-}
-
-async fn all_waiters_are_told_when_the_result_is_there(mut stack: Stack) {
-    let (end, first) = begin(&stack.client(), false);
-    eventually(|| stack.is_held()).await;
-    let mut waiters = Vec::new();
-    for _ in 0..3 {
-        let (client, seen) = stack.watched();
-        let once = client.once("a").wait_timeout(LONG);
-        let waiter = meanwhile(async move { once.run(never::<u32, _>).await });
-        // It asked, subscribed, and asked again.
-        eventually(|| seen.waits_quietly(3)).await;
-        waiters.push((waiter, seen));
-    }
-    drop(end);
-    assert_eq!(first.await.unwrap(), Ok(Executed(7)));
-    for (waiter, seen) in waiters {
-        assert_eq!(waiter.await.unwrap(), Ok(Replayed(7)));
-        assert_eq!(seen.sent(), 4);
-    }
-}
-
-async fn a_waiter_is_told_when_the_work_failed(mut stack: Stack) {
-    let done = Done::default();
-    let (end, failing) = begin(&stack.client(), true);
-    eventually(|| stack.is_held()).await;
-    let (client, seen) = stack.watched();
-    let (once, noted) = (client.once("a").wait_timeout(LONG), done.clone());
-    let waiter = meanwhile(async move { once.run(work(&noted)).await });
-    eventually(|| seen.waits_quietly(3)).await;
-    drop(end);
-    assert_eq!(code(failing.await.unwrap()), "invalid_argument");
-    assert_eq!(waiter.await.unwrap(), Ok(Executed(1)));
-    assert_eq!(seen.sent(), 5);
 }
 
 async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {

@@ -1,37 +1,25 @@
 //! Read/write locks: many read, or one writes. Each hold promises what that of a lock does.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use edgelock::native::ReadWrite;
 use edgelock::{Acquisition, Command, Error, Reply};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
 use crate::support::watched::{Seen, WatchedClient};
-use crate::support::{Spawn, Stack, code, eventually, ms, over};
+use crate::support::{Stack, code, eventually, ms, over};
 use crate::waiting::{LONG, Watched, meanwhile};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_writer_is_stored_as_the_holder_of_a_lock_is,
-        many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own,
         a_writer_is_alone,
         a_lock_of_that_name_is_the_writer_and_readers_keep_it_out,
-        a_reader_that_ran_out_is_lost_and_holds_nobody_up,
-        a_lease_that_ends_last_but_is_released_first_holds_nobody_up,
         a_release_lets_the_next_write_or_all_readers_before_the_next_writer,
         a_reader_waits_behind_a_writer_that_waits_unless_it_barges,
         a_writer_that_gives_up_lets_readers_pass,
         a_writer_goes_down_to_a_reader_in_the_same_hold,
-        a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm,
         a_reader_does_not_become_the_writer,
         a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it,
         inspection_says_whether_it_is_read_and_by_whom,
-        a_forced_release_frees_it_of_all,
-        a_holder_that_was_forced_out_does_not_come_back_with_others,
-        readers_are_never_beside_a_writer_and_all_get_their_turn,
     }
 }
 
@@ -42,7 +30,6 @@ mod push {
     over! {
         [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
             a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_request,
-            the_last_reader_hands_it_to_the_writer_that_waits,
             a_downgrade_lets_the_readers_in_that_wait_first,
             the_release_of_a_lock_wakes_readers_that_wait_for_it,
         }
@@ -72,28 +59,6 @@ async fn a_writer_is_stored_as_the_holder_of_a_lock_is(mut stack: Stack) {
     assert!(stack.redis::<u64>("PTTL a") > 50_000);
     lease.release().await.unwrap();
     assert!(!stack.redis::<bool>("EXISTS a"));
-}
-
-async fn many_read_at_once_and_each_has_a_fence_and_an_end_of_its_own(mut stack: Stack) {
-    let read = stack.read_write().read();
-    let long = stack.read_write().read().ttl(ms(60_000));
-    let one = long.try_acquire().await.unwrap();
-    let other = read.try_acquire().await.unwrap();
-    let third = read.try_acquire().await.unwrap();
-    assert_eq!(stack.readers(), 3);
-    assert!(one.fence() < other.fence() && other.fence() < third.fence());
-    assert!(one.remaining() > ms(50_000) && other.remaining() < ms(10_000));
-    // Others find the lock held until its last reader's ttl ends.
-    assert!(stack.redis::<u64>("PTTL a") > 50_000);
-    // A renewal for less than what is left changes nothing.
-    one.renew_for(ms(1_000)).await.unwrap();
-    assert!(stack.redis::<u64>("PTTL a") > 50_000);
-    other.renew_for(ms(90_000)).await.unwrap();
-    assert!(other.remaining() > ms(80_000) && stack.redis::<u64>("PTTL a") > 80_000);
-    for lease in [one, other, third] {
-        lease.release().await.unwrap();
-    }
-    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
 }
 
 async fn a_writer_is_alone(stack: Stack) {
@@ -151,37 +116,6 @@ async fn a_lock_of_that_name_is_the_writer_and_readers_keep_it_out(mut stack: St
         assert_eq!(code(lock.try_acquire().await), "wrong_type");
         assert_eq!(code(lock.inspect().await), "wrong_type");
     }
-}
-
-async fn a_reader_that_ran_out_is_lost_and_holds_nobody_up(mut stack: Stack) {
-    let (read, write) = (stack.read_write().read(), stack.read_write().write());
-    let brief = read.clone().ttl(ms(1_000));
-    let over = brief.try_acquire().await.unwrap();
-    let kept = read.try_acquire().await.unwrap();
-    let late = read.resume(over.into_token()).unwrap();
-    eventually(|| {
-        let (seconds, micros): (u64, u64) = stack.redis("TIME");
-        let now = seconds * 1_000 + micros / 1_000;
-        stack.redis::<u64>(&format!("ZCOUNT {{a}}:readers {now} +inf")) == 1
-    })
-    .await;
-    assert_eq!(code(late.renew().await), "lost");
-    kept.renew().await.unwrap();
-    assert_eq!(stack.readers(), 1);
-    kept.release().await.unwrap();
-    let _ = brief.try_acquire().await.unwrap().into_token();
-    let next = write.wait_timeout(LONG).acquire().await.unwrap();
-    next.release().await.unwrap();
-}
-
-async fn a_lease_that_ends_last_but_is_released_first_holds_nobody_up(mut stack: Stack) {
-    let read = stack.read_write().read();
-    let long = read.clone().ttl(ms(600_000)).try_acquire().await.unwrap();
-    let brief = read.try_acquire().await.unwrap();
-    long.release().await.unwrap();
-    assert!(stack.redis::<u64>("PTTL a") <= 10_000);
-    brief.renew().await.unwrap();
-    brief.release().await.unwrap();
 }
 
 async fn a_release_lets_the_next_write_or_all_readers_before_the_next_writer(mut stack: Stack) {
@@ -297,41 +231,6 @@ async fn a_writer_goes_down_to_a_reader_in_the_same_hold(mut stack: Stack) {
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
-async fn a_downgrade_whose_reply_is_lost_or_that_comes_late_does_no_harm(mut stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let proxy = Proxy::before(&stack, [Pass, fault, Pass, fault]).await;
-        let lease = proxy.client.read_write("a").write();
-        let lease = lease.try_acquire().await.unwrap();
-        lease.downgrade().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        let beside = stack.read_write().read().try_acquire().await.unwrap();
-        lease.release().await.unwrap();
-        assert_eq!(stack.readers(), 1);
-        beside.release().await.unwrap();
-    }
-    // Nobody knows whether the downgrade was executed. The lease goes on in either case.
-    for does_arrive in [false, true] {
-        let proxy = Proxy::before(&stack, [Pass, Delay]).await;
-        let client = proxy.client.clone().max_attempts(1);
-        let client = client.request_timeout(ms(300));
-        let lease = client.read_write("a").write().ttl(ms(60_000));
-        let lease = lease.try_acquire().await.unwrap();
-        assert!(lease.downgrade().await.unwrap_err().is_outcome_unknown());
-        if does_arrive {
-            proxy.deliver().await;
-            assert_eq!(stack.readers(), 1);
-        }
-        lease.exec(&incr()).await.unwrap();
-        lease.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-        if !does_arrive {
-            // A downgrade that arrives after the release makes nobody a reader.
-            proxy.deliver().await;
-            assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
-        }
-    }
-}
-
 async fn a_reader_does_not_become_the_writer(mut stack: Stack) {
     let (read, write) = (stack.read_write().read(), stack.read_write().write());
     let reader = read.try_acquire().await.unwrap();
@@ -410,77 +309,6 @@ async fn inspection_says_whether_it_is_read_and_by_whom(stack: Stack) {
     brief.release().await.unwrap();
 }
 
-async fn a_forced_release_frees_it_of_all(mut stack: Stack) {
-    let read_write = stack.read_write();
-    assert!(!read_write.read().force_release().await.unwrap());
-    for forces in [read_write.read(), read_write.write(), stack.lock("a")] {
-        let one = read_write.read().try_acquire().await.unwrap();
-        let other = read_write.read().try_acquire().await.unwrap();
-        assert!(forces.force_release().await.unwrap());
-        assert!(!stack.redis::<bool>("EXISTS a"));
-        assert_eq!(code(one.renew().await), "lost");
-        assert_eq!(code(other.release().await), "lost");
-        let writer = read_write.write().try_acquire().await.unwrap();
-        assert!(forces.force_release().await.unwrap());
-        assert_eq!(code(writer.renew().await), "lost");
-        assert!(!forces.force_release().await.unwrap());
-    }
-}
-
-async fn a_holder_that_was_forced_out_does_not_come_back_with_others(mut stack: Stack) {
-    let read_write = stack.read_write();
-    let over = read_write.read().try_acquire().await.unwrap();
-    // The lock is freed by a program that knows nothing of readers.
-    let _: () = stack.redis("DEL a");
-    let other = read_write.read().try_acquire().await.unwrap();
-    assert_eq!(stack.readers(), 1);
-    assert_eq!(code(over.renew().await), "lost");
-    let _: () = stack.redis("DEL a");
-    let writer = read_write.write().try_acquire().await.unwrap();
-    writer.downgrade().await.unwrap();
-    assert_eq!(stack.readers(), 1);
-    assert_eq!(code(other.exec(&incr()).await.map(drop)), "lost");
-    writer.release().await.unwrap();
-    assert!(!stack.redis::<bool>("EXISTS a {a}:readers {a}:holds"));
-}
-
-async fn readers_are_never_beside_a_writer_and_all_get_their_turn(spawn: Spawn) {
-    const CONTENDERS: usize = 12;
-    const TURNS: usize = 5;
-    let mut stack = spawn();
-    // How many readers and writers are inside.
-    let inside = Rc::new(Cell::new((0, 0)));
-    let most = Rc::new(Cell::new(0));
-    let mut contenders = JoinSet::new();
-    for contender in 0..CONTENDERS {
-        let reads = contender % 4 > 0;
-        let lock = match reads {
-            true => stack.read_write().read(),
-            false => stack.read_write().write(),
-        };
-        let lock = lock.wait_timeout(ms(60_000)).max_requests(10_000);
-        let (inside, most) = (inside.clone(), most.clone());
-        contenders.spawn_local(async move {
-            for _ in 0..TURNS {
-                let lease = lock.acquire().await.unwrap();
-                let (readers, writers) = inside.get();
-                assert!(writers == 0 && (reads || readers == 0));
-                let added = if reads { (1, 0) } else { (0, 1) };
-                inside.set((readers + added.0, writers + added.1));
-                most.set(most.get().max(readers + added.0));
-                tokio::time::sleep(ms(1)).await;
-                let (readers, writers) = inside.get();
-                inside.set((readers - added.0, writers - added.1));
-                lease.commit(&incr()).await.unwrap();
-            }
-        });
-    }
-    contenders.join_all().await;
-    assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
-    assert_eq!(inside.get(), (0, 0));
-    assert!(most.get() > 1);
-}
-
 /// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.
 async fn listens(stack: &mut Stack, place: usize, reads: bool) -> (JoinHandle<Watched>, Seen) {
     let lock = |client: &WatchedClient| match reads {
@@ -518,21 +346,6 @@ async fn a_release_hands_it_to_all_readers_before_the_next_writer_at_no_further_
         assert_eq!(seen.sent(), sent[3]);
         lease.release().await.unwrap();
     }
-}
-
-async fn the_last_reader_hands_it_to_the_writer_that_waits(mut stack: Stack) {
-    let read = stack.read_write().read();
-    let one = read.try_acquire().await.unwrap();
-    let other = read.try_acquire().await.unwrap();
-    let (writer, seen) = listens(&mut stack, 1, false).await;
-    let sent = seen.sent();
-    one.release().await.unwrap();
-    assert_eq!(stack.waiters(), 1);
-    other.release().await.unwrap();
-    let writer = writer.await.unwrap();
-    assert_eq!(seen.sent(), sent);
-    assert_eq!(stack.redis::<String>("GET a"), writer.token().expose());
-    writer.release().await.unwrap();
 }
 
 async fn a_downgrade_lets_the_readers_in_that_wait_first(mut stack: Stack) {

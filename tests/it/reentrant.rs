@@ -68,7 +68,6 @@ over! {
         an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
         an_entry_that_ran_out_does_not_count_though_its_owner_came_again,
         it_can_be_inspected_and_forced,
-        an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner,
         a_renewal_keeps_the_fence_for_a_week_behind_the_end,
         a_hash_that_is_no_lock_is_told_and_left_alone,
         an_inspection_does_not_count_entries_that_are_over,
@@ -275,27 +274,6 @@ async fn it_can_be_inspected_and_forced(mut stack: Stack) {
     assert_eq!(code(first.renew().await), "lost");
     assert_eq!(code(second.release().await), "lost");
     assert!(!stack.redis::<bool>("EXISTS a"));
-}
-
-async fn an_entry_of_a_hold_that_was_forced_does_not_end_the_next_hold_of_its_owner(
-    mut stack: Stack,
-) {
-    let lock = stack.reentrant(OWNER);
-    for is_redissons in [false, true] {
-        let forced = lock.acquire().await.unwrap();
-        if is_redissons {
-            let _: () = stack.redis("DEL a");
-        } else {
-            assert!(lock.force_release().await.unwrap());
-        }
-        let next = lock.acquire().await.unwrap();
-        let incr = Command::new("INCR").key("{a}:n");
-        assert_eq!(code(forced.exec(&[incr]).await), "lost");
-        assert_eq!(code(forced.release().await), "lost");
-        assert_eq!(stack.count(OWNER), 1);
-        next.release().await.unwrap();
-        assert!(!stack.redis::<bool>("EXISTS a {a}:n"));
-    }
 }
 
 async fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(mut stack: Stack) {

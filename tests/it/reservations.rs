@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use edgelock::{Command, Error, Reply, Token};
-use tokio::task::JoinSet;
+use edgelock::{Command, Error, Reply};
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
 use crate::support::{Stack, TestClient, TestLock, alone, client, code, eventually, ms, over};
 use crate::waiting::LONG;
 
@@ -17,16 +14,12 @@ alone! {
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_unit_is_reserved_and_then_confirmed_or_given_back,
-        a_reservation_goes_on_in_another_request_by_its_token,
         while_all_is_reserved_it_is_held_and_then_it_is_sold_out,
         an_unconfirmed_reservation_falls_back_and_is_confirmed_too_late,
         a_second_confirmation_is_told_apart_from_one_that_is_too_late,
-        a_lost_reply_or_a_repeat_of_a_confirmation_counts_once,
-        a_confirmation_that_arrives_behind_its_deadline_confirms_nothing,
         several_units_are_reserved_and_confirmed_together_or_not_at_all,
         an_owner_has_no_more_than_its_bound_at_once,
         what_is_known_of_many_reservations_lasts_as_long_as_they_do,
-        a_crowd_is_given_each_unit_once,
         inspection_says_how_many_units_are_free_reserved_and_confirmed,
         a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed,
         every_key_expires_but_the_number_of_confirmed_units,
@@ -76,19 +69,6 @@ async fn a_unit_is_reserved_and_then_confirmed_or_given_back(stack: Stack) {
     // There may be more to sell later.
     let more = stack.units(3).try_acquire().await.unwrap();
     more.release().await.unwrap();
-}
-
-async fn a_reservation_goes_on_in_another_request_by_its_token(mut stack: Stack) {
-    let lease = stack.units(1).try_acquire().await.unwrap();
-    let (fence, token) = (lease.fence(), lease.into_token());
-    let text = token.expose().to_owned();
-    let resumed = stack.units(1).resume(Token::parse(&text).unwrap()).unwrap();
-    resumed.renew().await.unwrap();
-    assert_eq!(resumed.fence(), fence);
-    assert!(resumed.remaining() > Duration::from_secs(500));
-    let again = stack.units(1).resume(resumed.into_token()).unwrap();
-    assert_eq!(again.commit(&sell()).await.unwrap(), [Reply::Int(1)]);
-    assert_eq!(stack.confirmed(), 1);
 }
 
 async fn while_all_is_reserved_it_is_held_and_then_it_is_sold_out(mut stack: Stack) {
@@ -166,48 +146,6 @@ async fn a_second_confirmation_is_told_apart_from_one_that_is_too_late(mut stack
     lease.release().await.unwrap();
     let late = stack.units(2).resume(token).unwrap();
     assert_eq!(code(late.commit(&sell()).await), "lost");
-}
-
-async fn a_lost_reply_or_a_repeat_of_a_confirmation_counts_once(mut stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let proxy = Proxy::before(&stack, [fault, fault, Pass, fault]).await;
-        let units = of(&proxy.client, 10);
-        let lease = units.try_acquire().await.unwrap();
-        let sold = stack.confirmed() as i64;
-        assert_eq!(lease.commit(&sell()).await.unwrap(), [Reply::Int(sold + 1)]);
-        let given = units.try_acquire().await.unwrap();
-        given.release().await.unwrap();
-        assert_eq!(stack.sale(10).await, (9 - sold as u64, 0, sold as u64 + 1));
-    }
-    // Nobody learns what became of the first, and the second call says it.
-    let proxy = Proxy::before(&stack, [Pass, LoseReply]).await;
-    let client = proxy.client.clone().max_attempts(1);
-    let lease = of(&client, 10).try_acquire().await.unwrap();
-    assert!(
-        lease
-            .commit(&sell())
-            .await
-            .unwrap_err()
-            .is_outcome_unknown()
-    );
-    assert_eq!(code(lease.commit(&sell()).await), "confirmed");
-    assert_eq!((stack.confirmed(), stack.redis("GET n")), (3, 3));
-}
-
-async fn a_confirmation_that_arrives_behind_its_deadline_confirms_nothing(mut stack: Stack) {
-    let lease = stack.units(1).try_acquire().await.unwrap();
-    let token = lease.into_token();
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let slow = of(&proxy.client, 1).resume(token.clone()).unwrap();
-    let given_up = tokio::time::timeout(ms(50), slow.commit(&sell())).await;
-    assert!(given_up.is_err());
-    let _: () = stack.redis(&format!("ZADD a XX 1 {}", token.expose()));
-    let next = stack.units(1).try_acquire().await.unwrap();
-    proxy.deliver().await;
-    assert_eq!(stack.sale(1).await, (0, 1, 0));
-    next.commit(&sell()).await.unwrap();
-    assert_eq!((stack.confirmed(), stack.redis("GET n")), (1, 1));
-    let _ = slow.into_token();
 }
 
 async fn several_units_are_reserved_and_confirmed_together_or_not_at_all(stack: Stack) {
@@ -306,31 +244,6 @@ async fn what_is_known_of_many_reservations_lasts_as_long_as_they_do(mut stack: 
     reserve("0").await.unwrap();
     assert_eq!(code(reserve("0").await), "owner_limit");
     assert_eq!(stack.confirmed(), 1);
-}
-
-async fn a_crowd_is_given_each_unit_once(mut stack: Stack) {
-    let mut buyers = JoinSet::new();
-    for buyer in 0..60 {
-        let lock = stack.units(25).weight(1 + buyer % 2);
-        buyers.spawn_local(async move {
-            let lease = lock.try_acquire().await.ok()?;
-            match buyer % 5 {
-                0 => lease.release().await.map(|()| 0),
-                _ => lease
-                    .commit(&sell())
-                    .await
-                    .map(|_| 1 + u64::from(buyer % 2)),
-            }
-            .ok()
-        });
-    }
-    let sold: u64 = buyers.join_all().await.into_iter().flatten().sum();
-    let (free, held, confirmed) = stack.sale(25).await;
-    assert_eq!((free + confirmed, held, confirmed), (25, 0, sold));
-    assert_eq!(stack.redis::<Option<u64>>("GET n").is_some(), sold > 0);
-    // No unit got lost.
-    let rest = stack.units(25).weight(free.max(1) as u32);
-    assert_eq!(rest.try_acquire().await.is_ok(), free > 0);
 }
 
 async fn inspection_says_how_many_units_are_free_reserved_and_confirmed(stack: Stack) {

@@ -1,29 +1,19 @@
 //! Semaphores: so many permits may be held at once, and each promises what a lock does.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use edgelock::{Command, Error, Token};
-use tokio::task::{JoinHandle, JoinSet};
+use edgelock::{Error, Token};
+use tokio::task::JoinHandle;
 
 use crate::support::watched::Seen;
 use crate::support::{Spawn, Stack, TestClient, TestLock, code, eventually, ms, over};
-use crate::waiting::{LONG, Watched, meanwhile};
+use crate::waiting::Watched;
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_permit_is_the_token_in_a_sorted_set_until_when_it_ends,
         as_many_hold_it_at_once_as_there_are_permits,
-        each_permit_has_a_fence_and_an_end_of_its_own,
-        a_permit_that_is_renewed_outlasts_others_and_one_that_ran_out_is_lost,
-        a_permit_that_ran_out_goes_to_a_waiter,
-        a_waiter_gets_the_permit_that_is_released,
-        fair_waiters_are_served_in_order_of_arrival,
         a_client_that_counts_fewer_permits_takes_none_away_and_waits,
         inspection_lists_the_holders_and_says_how_many_permits_are_free,
         a_permit_that_ran_out_is_none_that_a_forced_release_frees,
-        a_semaphore_and_a_lock_of_one_name_are_told_apart,
-        contenders_are_never_more_than_there_are_permits_and_all_get_their_turn,
     }
 }
 
@@ -33,7 +23,6 @@ mod push {
 
     over! {
         [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
-            a_release_hands_its_permit_to_the_first_waiter_at_no_further_request,
             a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying,
             a_forced_release_hands_permits_to_as_many_as_wait,
             a_waiter_for_a_permit_is_handed_no_lock_of_another_kind,
@@ -65,10 +54,6 @@ impl Stack {
 
 fn permitted(client: &TestClient, permits: u32) -> TestLock {
     client.semaphore("a", permits)
-}
-
-fn incr() -> [Command; 1] {
-    [Command::new("INCR").key("n")]
 }
 
 async fn a_permit_is_the_token_in_a_sorted_set_until_when_it_ends(mut stack: Stack) {
@@ -108,100 +93,6 @@ async fn as_many_hold_it_at_once_as_there_are_permits(mut stack: Stack) {
         lease.release().await.unwrap();
     }
     assert_eq!(stack.permits(), 0);
-}
-
-async fn each_permit_has_a_fence_and_an_end_of_its_own(mut stack: Stack) {
-    let short = stack.semaphore(2).ttl(ms(20_000));
-    let long = stack.semaphore(2).ttl(ms(60_000));
-    let one = long.try_acquire().await.unwrap();
-    let other = short.try_acquire().await.unwrap();
-    assert!(other.fence() > one.fence() && one.token() != other.token());
-    assert!(stack.until(one.token()) > stack.until(other.token()) + 30_000);
-    assert!(one.remaining() > ms(50_000) && other.remaining() < ms(20_000));
-    // A renewal for less than what is left changes nothing.
-    let before = stack.until(one.token());
-    one.renew_for(ms(1_000)).await.unwrap();
-    assert_eq!(stack.until(one.token()), before);
-    other.renew_for(ms(90_000)).await.unwrap();
-    assert!(stack.until(other.token()) > before && other.remaining() > ms(80_000));
-    one.release().await.unwrap();
-    other.release().await.unwrap();
-}
-
-async fn a_permit_that_is_renewed_outlasts_others_and_one_that_ran_out_is_lost(mut stack: Stack) {
-    let kept = stack.semaphore(2).try_acquire().await.unwrap();
-    let brief = stack.semaphore(2).ttl(ms(1_000));
-    let over = brief.try_acquire().await.unwrap();
-    let token = over.token().clone();
-    let late = stack.semaphore(2).resume(over.into_token()).unwrap();
-    // The place of a permit that has run out is free, and its late renewal takes nobody else's.
-    let next = stack.semaphore(2).acquire().await.unwrap();
-    assert_eq!(code(late.renew().await), "lost");
-    kept.renew().await.unwrap();
-    assert_eq!(stack.permits(), 2);
-    let gone: Option<u64> = stack.redis(&format!("ZSCORE a {}", token.expose()));
-    assert_eq!(gone, None);
-    assert!(!stack.redis::<bool>(&format!("HEXISTS {{a}}:holds {}", token.expose())));
-    next.release().await.unwrap();
-    kept.release().await.unwrap();
-}
-
-async fn a_permit_that_ran_out_goes_to_a_waiter(stack: Stack) {
-    let semaphore = stack.semaphore(2).ttl(ms(4_000)).wait_timeout(LONG);
-    // The first two never release.
-    semaphore.try_acquire().await.unwrap().into_token();
-    semaphore.try_acquire().await.unwrap().into_token();
-    let one = semaphore.acquire().await.unwrap();
-    let other = semaphore.acquire().await.unwrap();
-    assert!(!one.remaining().is_zero() && !other.remaining().is_zero());
-}
-
-async fn a_waiter_gets_the_permit_that_is_released(mut stack: Stack) {
-    let semaphore = stack.semaphore(2);
-    let one = semaphore.try_acquire().await.unwrap();
-    let other = semaphore.try_acquire().await.unwrap();
-    let waiting = stack.semaphore(2).wait_timeout(LONG);
-    let waiter = meanwhile(async move { waiting.acquire().await });
-    stack.has_waiters(1).await;
-    other.release().await.unwrap();
-    let next = waiter.await.unwrap().unwrap();
-    assert!(next.fence() > other.fence());
-    assert_eq!((stack.permits(), stack.waiters()), (2, 0));
-    one.renew().await.unwrap();
-    one.release().await.unwrap();
-    next.release().await.unwrap();
-}
-
-async fn fair_waiters_are_served_in_order_of_arrival(mut stack: Stack) {
-    let semaphore = stack.semaphore(2);
-    let holders = [
-        semaphore.try_acquire().await.unwrap(),
-        semaphore.try_acquire().await.unwrap(),
-    ];
-    let mut waiters = Vec::new();
-    for place in 1..=5 {
-        // Waiters that cannot listen get their turn too.
-        let client = match place % 2 {
-            0 => stack.deaf(),
-            _ => stack.client(),
-        };
-        let fair = permitted(&client, 2).fair(true).wait_timeout(LONG);
-        waiters.push(meanwhile(async move {
-            let lease = fair.acquire().await.unwrap();
-            let fence = lease.fence();
-            lease.release().await.unwrap();
-            fence
-        }));
-        stack.has_waiters(place).await;
-    }
-    let mut last = holders[1].fence();
-    holders[0].release().await.unwrap();
-    for waiter in waiters {
-        let fence = waiter.await.unwrap();
-        assert!(fence > last, "{fence} after {last}");
-        last = fence;
-    }
-    holders[1].release().await.unwrap();
 }
 
 async fn a_client_that_counts_fewer_permits_takes_none_away_and_waits(mut stack: Stack) {
@@ -270,72 +161,6 @@ async fn a_permit_that_ran_out_is_none_that_a_forced_release_frees(mut stack: St
     })
     .await;
     assert!(!semaphore.force_release().await.unwrap());
-}
-
-async fn a_semaphore_and_a_lock_of_one_name_are_told_apart(stack: Stack) {
-    let (lock, semaphore) = (stack.lock("a"), stack.semaphore(2));
-    let held = lock.try_acquire().await.unwrap();
-    assert_eq!(code(semaphore.try_acquire().await), "wrong_type");
-    assert_eq!(code(semaphore.inspect().await), "wrong_type");
-    held.release().await.unwrap();
-    let held = semaphore.try_acquire().await.unwrap();
-    assert_eq!(code(lock.try_acquire().await), "wrong_type");
-    held.release().await.unwrap();
-}
-
-async fn contenders_are_never_more_than_there_are_permits_and_all_get_their_turn(spawn: Spawn) {
-    const CONTENDERS: usize = 12;
-    const TURNS: usize = 5;
-    let mut stack = spawn();
-    let inside = Rc::new(Cell::new((0, 0)));
-    let mut contenders = JoinSet::new();
-    for _ in 0..CONTENDERS {
-        let semaphore = stack
-            .semaphore(3)
-            .wait_timeout(ms(60_000))
-            .max_requests(10_000);
-        let inside = inside.clone();
-        contenders.spawn_local(async move {
-            for _ in 0..TURNS {
-                let lease = semaphore.acquire().await.unwrap();
-                let (now, most) = inside.get();
-                assert!(now < 3);
-                inside.set((now + 1, most.max(now + 1)));
-                // However busy the machine is, all permits are held at once for once.
-                eventually(|| inside.get().1 == 3).await;
-                tokio::time::sleep(ms(1)).await;
-                let (now, most) = inside.get();
-                inside.set((now - 1, most));
-                lease.commit(&incr()).await.unwrap();
-            }
-        });
-    }
-    contenders.join_all().await;
-    assert_eq!(stack.redis::<usize>("GET n"), CONTENDERS * TURNS);
-    assert_eq!(inside.get(), (0, 3));
-}
-
-async fn a_release_hands_its_permit_to_the_first_waiter_at_no_further_request(mut stack: Stack) {
-    let semaphore = stack.semaphore(2);
-    let one = semaphore.try_acquire().await.unwrap();
-    let other = semaphore.try_acquire().await.unwrap();
-    let mut waiters = Vec::new();
-    for place in 1..=2 {
-        waiters.push(stack.listens_for_a_permit(place).await);
-    }
-    let mut fence = other.fence();
-    for (holder, (waiter, seen)) in [one, other].into_iter().zip(waiters) {
-        let sent = seen.sent();
-        holder.release().await.unwrap();
-        let lease = waiter.await.unwrap();
-        assert!(lease.fence() > fence);
-        fence = lease.fence();
-        assert_eq!(seen.sent(), sent);
-        assert!(lease.remaining() > ms(9_000));
-        assert!(stack.until(lease.token()) > 0);
-        let _ = lease.into_token();
-    }
-    assert_eq!(stack.permits(), 2);
 }
 
 async fn a_permit_that_was_free_before_a_waiter_listened_is_not_left_lying(mut stack: Stack) {

@@ -3,9 +3,9 @@
 use std::future::pending;
 use std::time::Instant;
 
-use edgelock::{Acquisition, Bridge, Command, Error};
+use edgelock::{Bridge, Command, Error};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply, Refuse, Withhold};
+use crate::support::faulty::Fault::{LoseReply, Refuse, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::{
     Http, Stack, TestClient, TestLock, Tokio, client, code, eventually, ms, over,
@@ -19,10 +19,8 @@ over! {
         a_lock_of_another_program_is_refused_and_stays,
         a_lock_of_another_program_is_waited_for,
         waiters_stay_in_line_behind_the_new_holder,
-        a_take_over_whose_reply_is_lost_is_asked_again,
         a_take_over_that_is_given_up_frees_the_lock,
         a_refused_take_over_is_given_up_too,
-        a_late_copy_takes_the_lock_back_from_nobody,
         whose_lock_was_taken_over_before_it_knew_is_told_lost,
         a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not,
         a_key_of_another_type_is_left_alone,
@@ -117,17 +115,6 @@ async fn waiters_stay_in_line_behind_the_new_holder(mut stack: Stack) {
     next.release().await.unwrap();
 }
 
-async fn a_take_over_whose_reply_is_lost_is_asked_again(mut stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let old = stack.lock("a").try_acquire().await.unwrap();
-        let proxy = Proxy::before(&stack, [fault]).await;
-        let new = taking(&proxy.client).try_acquire().await.unwrap();
-        assert_eq!(stack.last_fence("a"), new.fence());
-        assert_eq!(code(old.renew().await), "lost");
-        new.release().await.unwrap();
-    }
-}
-
 async fn a_take_over_that_is_given_up_frees_the_lock(mut stack: Stack) {
     let old = stack.lock("a").try_acquire().await.unwrap();
     let proxy = Proxy::before(&stack, [LoseReply]).await;
@@ -147,29 +134,6 @@ async fn a_refused_take_over_is_given_up_too(mut stack: Stack) {
     );
     let mut marks = || stack.redis::<Vec<String>>("KEYS {a}:gone:*");
     eventually(|| !marks().is_empty()).await;
-}
-
-/// The copy asks with the token of the first request, as a repeat does.
-async fn a_late_copy_takes_the_lock_back_from_nobody(mut stack: Stack) {
-    let client = stack.client();
-    for is_free in [true, false] {
-        let lock = stack.lock("a");
-        let old = match is_free {
-            true => None,
-            false => Some(lock.try_acquire().await.unwrap()),
-        };
-        let copies = Acquisition::new();
-        let reads = Vec::new;
-        let (first, _) = taking(&client).acquire_as(&copies, reads).await.unwrap();
-        let newer = taking(&client).try_acquire().await.unwrap();
-        let copy = taking(&client).acquire_as(&copies, reads).await;
-        assert_eq!(code(copy), "lost");
-        assert_eq!(stack.redis::<String>("GET a"), newer.token().expose());
-        newer.release().await.unwrap();
-        let copy = taking(&client).acquire_as(&copies, reads).await;
-        copy.unwrap().0.release().await.unwrap();
-        drop((old, first));
-    }
 }
 
 async fn whose_lock_was_taken_over_before_it_knew_is_told_lost(mut stack: Stack) {

@@ -3,12 +3,11 @@
 use edgelock::ThrottleOutcome::{Passed, Throttled};
 use edgelock::{Client, Error, Runtime, ThrottleOutcome, Transport};
 use testkit::stack::{self, RedisServer};
-use tokio::task::JoinSet;
 
-use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest, Withhold};
+use crate::support::faulty::Fault::{LoseReply, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Spawn, Stack, alone, client, code, eventually, ms, over};
+use crate::support::{Stack, alone, client, code, eventually, ms, over};
 
 alone! {
     a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another,
@@ -18,14 +17,9 @@ alone! {
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts,
-        of_twenty_at_once_one_passes,
         when_the_window_is_over_the_next_passes,
-        a_lost_reply_or_a_repeat_passes_once,
-        a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since,
         a_call_whose_outcome_is_unknown_gives_its_pass_back,
         a_call_that_was_given_up_gives_its_pass_back,
-        a_pass_that_arrives_when_it_was_given_up_is_none,
-        every_key_of_it_expires,
         it_meets_no_lock_of_its_name,
         what_another_program_keeps_in_place_of_a_window_is_told_and_stays,
     }
@@ -69,19 +63,6 @@ async fn one_call_passes_in_a_window_and_the_others_are_told_how_long_it_lasts(m
     assert_eq!(other, Ok(Passed));
 }
 
-async fn of_twenty_at_once_one_passes(stack: Stack) {
-    let mut callers = JoinSet::new();
-    for _ in 0..20 {
-        let client = stack.client();
-        callers.spawn_local(async move { pass(&client).await });
-    }
-    let mut passed = 0;
-    while let Some(outcome) = callers.join_next().await {
-        passed += u32::from(outcome.unwrap().unwrap().is_passed());
-    }
-    assert_eq!(passed, 1);
-}
-
 async fn when_the_window_is_over_the_next_passes(mut stack: Stack) {
     let client = stack.client();
     let throttle = client.throttle("a", ms(50));
@@ -89,35 +70,6 @@ async fn when_the_window_is_over_the_next_passes(mut stack: Stack) {
     eventually(|| !stack.is_closed()).await;
     assert_eq!(pass(&client).await, Ok(Passed));
     is_throttled(pass(&client).await);
-}
-
-async fn a_lost_reply_or_a_repeat_passes_once(spawn: Spawn) {
-    for faults in [
-        vec![LoseReply],
-        vec![Duplicate],
-        vec![LoseRequest, LoseReply],
-        vec![LoseReply, Duplicate],
-    ] {
-        let stack = spawn();
-        let proxy = Proxy::before(&stack, faults).await;
-        assert_eq!(pass(&proxy.client).await, Ok(Passed));
-        is_throttled(pass(&proxy.client).await);
-        proxy.next(LoseReply);
-        is_throttled(pass(&proxy.client).await);
-    }
-}
-
-async fn a_repeat_of_a_call_that_passed_is_told_so_though_another_passed_since(mut stack: Stack) {
-    let proxy = Proxy::before(&stack, [Withhold]).await;
-    let throttle = proxy.client.clone().request_timeout(ms(500));
-    let first = tokio::task::spawn_local(async move { pass(&throttle).await });
-    eventually(|| stack.is_closed()).await;
-    // The window is over before the first call's reply is there.
-    let _: () = stack.redis("DEL {a}:throttle");
-    assert_eq!(pass(&stack.client()).await, Ok(Passed));
-    assert_eq!(first.await.unwrap(), Ok(Passed));
-    assert_eq!(proxy.seen().len(), 2);
-    is_throttled(pass(&stack.client()).await);
 }
 
 async fn a_call_whose_outcome_is_unknown_gives_its_pass_back(mut stack: Stack) {
@@ -145,33 +97,6 @@ async fn a_call_that_was_given_up_gives_its_pass_back(mut stack: Stack) {
     call.abort();
     eventually(|| !stack.is_closed()).await;
     assert_eq!(pass(&stack.client()).await, Ok(Passed));
-}
-
-async fn a_pass_that_arrives_when_it_was_given_up_is_none(mut stack: Stack) {
-    let proxy = Proxy::before(&stack, [Delay]).await;
-    let hasty = proxy.client.clone().max_attempts(1).request_timeout(ms(50));
-    assert_eq!(code(pass(&hasty).await), "timed_out");
-    eventually(|| !stack.redis::<Vec<String>>("KEYS {a}:receipt:*").is_empty()).await;
-    proxy.deliver().await;
-    assert!(!stack.is_closed());
-    assert_eq!(pass(&stack.client()).await, Ok(Passed));
-}
-
-async fn every_key_of_it_expires(mut stack: Stack) {
-    let client = stack.client();
-    assert_eq!(pass(&client).await, Ok(Passed));
-    is_throttled(pass(&client).await);
-    let proxy = Proxy::before(&stack, [LoseReply]).await;
-    let hasty = proxy.client.clone().max_attempts(1);
-    assert!(hasty.throttle("b", ms(WINDOW)).try_pass().await.is_err());
-    eventually(|| !stack.redis::<bool>("EXISTS {b}:throttle")).await;
-    let keys: Vec<String> = stack.redis("KEYS *");
-    // The keys: one window, and what is known of two calls.
-    assert_eq!(keys.len(), 3, "{keys:?}");
-    for key in keys {
-        let left: i64 = stack.redis(&format!("PTTL {key}"));
-        assert!((1..=WINDOW as i64).contains(&left), "{key}: {left}");
-    }
 }
 
 async fn it_meets_no_lock_of_its_name(stack: Stack) {

@@ -7,8 +7,9 @@ use edgelock::{Error, Lease, Lock};
 use tokio::task::JoinHandle;
 
 use crate::support::faulty::Proxy;
+use crate::support::kinds::Kind;
 use crate::support::watched::{self, WatchedClient};
-use crate::support::{Http, Stack, TestClient, Tokio, client_of, eventually, ms, over};
+use crate::support::{Http, Spawn, Stack, TestClient, Tokio, client_of, eventually, ms, over};
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -145,31 +146,34 @@ async fn a_newcomer_barges_unless_it_is_fair(mut stack: Stack) {
     fair.try_acquire().await.unwrap().release().await.unwrap();
 }
 
-async fn fair_waiters_are_served_in_order_of_arrival(mut stack: Stack) {
-    let holder = stack.lock("a").acquire().await.unwrap();
-    let mut waiters = Vec::new();
-    for place in 1..=5 {
-        // Waiters that cannot listen get their turn too.
-        let client = if place % 2 == 0 {
-            stack.deaf()
-        } else {
-            stack.client()
-        };
-        let lock = client.lock("a").fair(true).wait_timeout(LONG);
-        waiters.push(meanwhile(async move {
-            let lease = lock.acquire().await.unwrap();
-            let fence = lease.fence();
-            lease.release().await.unwrap();
-            fence
-        }));
-        stack.has_waiters(place).await;
-    }
-    holder.release().await.unwrap();
-    let mut last = holder.fence();
-    for waiter in waiters {
-        let fence = waiter.await.unwrap();
-        assert!(fence > last, "{fence} after {last}");
-        last = fence;
+async fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
+    for kind in [Kind::Mutex, Kind::Semaphore, Kind::Writer, Kind::Multi] {
+        let mut stack = spawn();
+        let lock = |client: &TestClient| kind.lock(client, &["a", "b"], "").fair(true);
+        let holder = lock(&stack.client()).acquire().await.unwrap();
+        let mut waiters = Vec::new();
+        for place in 1..=5 {
+            // Waiters that cannot listen get their turn too.
+            let client = match place % 2 {
+                0 => stack.deaf(),
+                _ => stack.client(),
+            };
+            let lock = lock(&client).wait_timeout(LONG);
+            waiters.push(meanwhile(async move {
+                let lease = lock.acquire().await.unwrap();
+                let fence = lease.fence();
+                lease.release().await.unwrap();
+                fence
+            }));
+            stack.has_waiters(place).await;
+        }
+        holder.release().await.unwrap();
+        let mut last = holder.fence();
+        for waiter in waiters {
+            let fence = waiter.await.unwrap();
+            assert!(fence > last, "{kind:?}: {fence} after {last}");
+            last = fence;
+        }
     }
 }
 

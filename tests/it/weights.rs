@@ -2,8 +2,6 @@
 
 use edgelock::{Error, Lease, Runtime, Transport};
 
-use crate::support::faulty::Fault::{Duplicate, LoseReply, Pass};
-use crate::support::faulty::Proxy;
 use crate::support::{Stack, TestLock, client, code, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
@@ -13,8 +11,6 @@ over! {
         a_heavy_waiter_gets_its_permits_when_enough_are_released,
         a_fair_heavy_waiter_is_not_starved_by_light_ones,
         heavy_and_light_holders_beyond_those_of_the_record_are_counted,
-        permits_of_a_heavy_holder_that_ran_out_are_free,
-        a_repeat_of_a_heavy_acquisition_or_release_counts_once,
         who_is_refused_is_told_when_enough_permits_end,
     }
 }
@@ -106,30 +102,6 @@ async fn heavy_and_light_holders_beyond_those_of_the_record_are_counted(mut stac
         release([rest.try_acquire().await.unwrap()]).await;
     }
     assert!(!stack.redis::<bool>("EXISTS a {a}:holds"));
-}
-
-async fn permits_of_a_heavy_holder_that_ran_out_are_free(stack: Stack) {
-    let brief = stack.weighing(4, 3).ttl(ms(1_000));
-    let _ = brief.try_acquire().await.unwrap().into_token();
-    let kept = stack.weighing(4, 1).try_acquire().await.unwrap();
-    let next = stack.weighing(4, 3).wait_timeout(LONG).acquire().await;
-    assert_eq!(stack.free_of(4).await, 0);
-    release([kept, next.unwrap()]).await;
-    assert_eq!(stack.free_of(4).await, 4);
-}
-
-async fn a_repeat_of_a_heavy_acquisition_or_release_counts_once(stack: Stack) {
-    for fault in [LoseReply, Duplicate] {
-        let proxy = Proxy::before(&stack, [fault, Pass, fault]).await;
-        let kept = stack.weighing(5, 2).try_acquire().await.unwrap();
-        let heavy = proxy.client.semaphore("a", 5).weight(3);
-        let lease = heavy.try_acquire().await.unwrap();
-        assert_eq!(stack.free_of(5).await, 0);
-        lease.renew().await.unwrap();
-        lease.release().await.unwrap();
-        assert_eq!(stack.free_of(5).await, 3);
-        release([kept]).await;
-    }
 }
 
 async fn who_is_refused_is_told_when_enough_permits_end(stack: Stack) {

@@ -20,60 +20,9 @@ mod step;
 use std::time::Duration;
 
 use asked::Asked;
-use plan::Plan;
+use plan::{PLANS, Plan};
 use search::{Bench, Bend, Bounds, Found, search};
-
-/// The worlds of every run of the tests: their names, how many clients they have, and how many
-/// faults.
-const SMALL: [(&str, usize, u8); 47] = [
-    ("mutex", 2, 1),
-    ("mutex", 3, 0),
-    ("writes", 2, 1),
-    ("resumed", 2, 1),
-    ("commit", 2, 1),
-    ("taken-over", 2, 1),
-    ("taken-over", 3, 0),
-    ("queue", 2, 1),
-    ("queue", 3, 0),
-    ("reentrant", 2, 1),
-    ("semaphore", 2, 1),
-    ("semaphore", 3, 0),
-    ("permit-queue", 2, 1),
-    ("read-write", 2, 1),
-    ("read-write-queue", 2, 1),
-    ("once", 2, 1),
-    ("prolonged", 2, 1),
-    ("emptied", 2, 1),
-    ("looks", 2, 1),
-    ("reentrant-forced", 3, 0),
-    ("permit-prolonged", 2, 1),
-    ("permit-resumed", 2, 1),
-    ("permit-ttls", 2, 1),
-    ("reader-ttls", 2, 1),
-    ("forced", 3, 0),
-    ("downgrade-queue", 2, 1),
-    ("readers-queue", 3, 0),
-    ("prints", 2, 1),
-    ("failed", 2, 1),
-    ("cached", 2, 1),
-    ("cached", 3, 0),
-    ("cached-failed", 2, 0),
-    ("cached-over", 2, 1),
-    ("set", 2, 1),
-    ("set-queue", 2, 1),
-    ("set-forced", 3, 0),
-    ("limits", 2, 1),
-    ("limits-queue", 2, 1),
-    ("limits-forced", 3, 0),
-    ("limits-heavy", 2, 1),
-    ("reserved", 2, 1),
-    ("reserved-again", 3, 0),
-    ("reserved-heavy", 2, 1),
-    ("throttle", 2, 1),
-    ("debounce", 2, 1),
-    ("quorum", 2, 0),
-    ("quorum-renewed", 2, 0),
-];
+pub(crate) use step::Fault;
 
 const BOUNDS: Bounds = Bounds {
     time: Duration::from_secs(600),
@@ -85,9 +34,11 @@ const BOUNDS: Bounds = Bounds {
 #[test]
 fn no_promise_breaks_in_any_history() {
     let Some(asked) = Asked::of_environment() else {
-        for (name, clients, faults) in SMALL {
-            let plan = Plan::named(name).expect("a world");
-            hold(plan.among(clients).failing(once_each(faults)), None, BOUNDS);
+        for plan in PLANS {
+            for (clients, faults) in plan.runs {
+                let plan = plan.among(*clients).failing(once_each(*faults));
+                hold(plan, None, BOUNDS);
+            }
         }
         return;
     };

@@ -49,40 +49,40 @@ fn no_promise_breaks() {
 broken! {
     Limits;
     // It takes what it can have, and waits for the rest.
-    permits_that_are_taken_though_another_name_is_full: AllOrNone,
+    permits_that_are_taken_though_another_name_is_full: AllOrNone in "limits" for 2,
         "if at ~= all.full then one[2]() end"
         => "if at ~= all.full then one[1](all.fence) end";
-    counting_the_first_name_only: OneHolder,
+    counting_the_first_name_only: OneHolder in "limits" for 2,
         "elseif is_full(besides_kept(want) or want) then all.full ="
         => "elseif place == 1 and is_full(besides_kept(want) or want) then all.full =";
-    a_release_of_the_first_name_only: AllOrNone,
+    a_release_of_the_first_name_only: AllOrNone in "limits" for 2,
         "each(function(_, _, free) pcall(free) end)"
         => "all[1][2]()";
-    a_renewal_of_the_first_name_only: AllOrNone,
+    a_renewal_of_the_first_name_only: AllOrNone in "limits" for 2 with Expiry Expiry,
         "each(function(_, _, _, _, extend) left = math.max(left, extend(ms)) end)"
         => "left = all[1][4](ms)";
-    one_name_is_taken_for_all: NoLateWrite,
+    one_name_is_taken_for_all: NoLateWrite in "limits-forced" for 3,
         "local function is_held() return not each(function(_, is_held) return not is_held() end) end"
         => "local function is_held() return all[1][1]() end";
-    a_fence_that_is_higher_than_the_last_of_the_first_name_only: FencesGrow,
+    a_fence_that_is_higher_than_the_last_of_the_first_name_only: FencesGrow in "limits" for 2,
         "all.fence = math.max(all.fence or 0, next_fence())"
         => "all.fence = all.fence or tonumber(next_fence())";
-    permits_that_count_as_one: OneHolder,
+    permits_that_count_as_one: OneHolder in "limits-heavy" for 2,
         "grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], want) end"
         => "grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], '1') end";
-    a_release_that_hands_a_permit_to_a_waiter_for_several_limits: AllOrNone,
+    a_release_that_hands_a_permit_to_a_waiter_for_several_limits: AllOrNone in "limits-queue" for 2,
         "local function suits(want) return string.find(want, '^%d') end"
         => "local function suits(want) return true end";
-    a_straggler_that_takes_them_again: NoGhost,
+    a_straggler_that_takes_them_again: NoGhost in "limits" for 2 with Twice,
         "not all.held and (WENT or DONE)"
         => "not all.held and WENT";
-    a_holder_that_stays_in_a_queue: NoGhost,
+    a_holder_that_stays_in_a_queue: NoGhost in "limits-queue" for 2,
         "remove_waiter(WAITER) LAST ="
         => "LAST =";
-    giving_up_and_staying_in_a_queue: NoGhost,
+    giving_up_and_staying_in_a_queue: NoGhost unseen "nobody gives up while others want the same",
         "pcall(leave_queue, waiter_at(ARGV[3], at))"
         => "pcall(leave_queue, ARGV[3])";
-    permits_that_never_end: NextWaiterHolds,
+    permits_that_never_end: NextWaiterHolds in "limits" for 2,
         "grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], want) end"
         => "grant(ARGV[2], FENCE_MS, ARGV[3], ARGV[7], want) end";
 }

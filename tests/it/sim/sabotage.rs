@@ -13,6 +13,7 @@ use super::bridge::Dialect;
 use super::case::Case;
 use super::check::Check;
 use super::check::Invariant::{self, *};
+use super::explore::Fault;
 use super::faults::Net;
 use super::lua::{Redis, few};
 use super::script;
@@ -178,10 +179,15 @@ pub(crate) struct Broken {
     pub(crate) locks: Option<Locks>,
     pub(crate) part: &'static str,
     pub(crate) by: &'static str,
+    pub(crate) shown: Shown,
 }
 
-/// Broken scripts, each as `name: promise, part => by`. Each becomes a test: the simulation must
-/// catch it by that promise, in worlds of such locks, or by a function of its own.
+/// The small world that shows it, the number of clients, and the faults; or why none does.
+pub(crate) type Shown = Result<(&'static str, usize, &'static [Fault]), &'static str>;
+
+/// Broken scripts, each as `name: promise in "world" for CLIENTS with FAULTS, part => by`, or with
+/// `unseen "reason"` if no small world shows it. Each becomes a test: the simulation must catch it
+/// by that promise, in worlds of such locks, or by a function of its own.
 macro_rules! broken {
     ($locks:ident; $($all:tt)*) => {
         $crate::sabotage::broken! {
@@ -193,12 +199,19 @@ macro_rules! broken {
             $($all)*
         }
     };
-    ($locks:expr, $caught:expr; $($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
-        pub(crate) const BROKEN: &[$crate::sabotage::Broken] = &[$($crate::sabotage::Broken {
-            name: stringify!($name),
-            locks: $locks,
-            part: $part,
-            by: $by,
+    ($locks:expr, $caught:expr; $(
+        $name:ident: $promise:ident
+            $(in $world:literal for $clients:literal $(with $($fault:ident)+)?)?
+            $(unseen $why:literal)?,
+            $part:expr => $by:expr;
+    )*) => {
+        pub(crate) const BROKEN: &[$crate::sabotage::Broken] = &[$({
+            let [shown]: [$crate::sabotage::Shown; 1] = [
+                $(Ok(($world, $clients, &[$($($crate::explore::Fault::$fault),+)?])),)?
+                $(Err($why),)?
+            ];
+            let (name, locks) = (stringify!($name), $locks);
+            $crate::sabotage::Broken { name, locks, part: $part, by: $by, shown }
         }),*];
 
         $crate::sabotage::each_caught! { $caught; $($name: $promise, $part => $by;)* }
@@ -300,97 +313,105 @@ const FOUND: &str = "string.find(ARGV[6], 'r') and run(10) or nil";
 
 broken! {
     Single;
-    a_release_without_owner_check: OneHolder,
+    a_release_without_owner_check: OneHolder in "mutex" for 2 with Expiry Expiry,
         RELEASE
         => "free() if false then else reply = { 1, ARGV[1], run_last(7, tonumber(ARGV[6])) }";
-    a_renewal_without_owner_check: OneHolder,
+    a_renewal_without_owner_check: OneHolder in "resumed" for 2 with Expiry,
         RENEW
         => "local fence, ttl = acquired()";
-    a_renewal_that_takes_the_lock_again: OneHolder,
+    a_renewal_that_takes_the_lock_again: OneHolder in "mutex" for 2 with Twice,
         RENEW
         => "if not is_held() then redis.call('SET', NAME, ARGV[2], 'PX', ARGV[6]) end local fence, ttl = acquired()";
-    a_late_renewal_that_cuts_what_a_later_one_gave: OneHolder,
+    a_late_renewal_that_cuts_what_a_later_one_gave: OneHolder
+        in "prolonged" for 2 with Late Expiry Expiry,
         "math.max(redis.call('PTTL', key), tonumber(ms))"
         => "ms";
-    a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl: NextWaiterHolds,
+    a_renewal_of_a_resumed_lease_that_does_not_know_its_ttl: NextWaiterHolds in "resumed" for 2,
         "local ms = ARGV[7] == '' and ttl or ARGV[6]"
         => "local ms = ARGV[6]";
-    a_resumed_lease_that_does_not_know_its_fence: FencesGrow,
+    a_resumed_lease_that_does_not_know_its_fence: FencesGrow in "resumed" for 2,
         "{ fence or 0, ms, run(8) }"
         => "{ 0, ms, run(8) }";
-    a_write_without_owner_check: NoLateWrite,
+    a_write_without_owner_check: NoLateWrite in "resumed" for 2 with Expiry,
         "local function is_held() return HOLDER == ARGV[2] end"
         => "local function is_held() return true end";
-    a_write_without_receipt: ExactlyOnce,
+    a_write_without_receipt: ExactlyOnce in "mutex" for 2 with LostReply,
         "redis.call('SET', RECEIPT, table.concat({ SESSION, ARGV[4], earlier or '', results }, ' '), 'PX', ms)"
         => "";
-    a_receipt_that_answers_a_later_write: ExactlyOnce,
+    a_receipt_that_answers_a_later_write: ExactlyOnce in "mutex" for 2,
         "if tonumber(number) == NUMBER"
         => "if tonumber(number) <= NUMBER";
-    a_receipt_that_answers_another_session: ExactlyOnce,
+    a_receipt_that_answers_another_session: ExactlyOnce in "resumed" for 2,
         "if session == SESSION then"
         => "if session then";
-    a_write_that_runs_behind_a_later_one: ExactlyOnce,
+    a_write_that_runs_behind_a_later_one: ExactlyOnce in "writes" for 2 with Late LostRequest,
         "if tonumber(number) > NUMBER then return { 0, ARGV[1] } end"
         => "";
-    a_write_that_runs_behind_those_of_a_resumed_lease: ExactlyOnce,
+    a_write_that_runs_behind_those_of_a_resumed_lease: ExactlyOnce
+        in "resumed" for 2 with Late LostRequest,
         "if name == SESSION and"
         => "if not name and";
-    fences_that_only_count: FencesGrow,
+    fences_that_only_count: FencesGrow in "emptied" for 2 with Empty,
         "integer(math.max((LAST or 0) + 1, now_us()))"
         => "integer((LAST or 0) + 1)";
-    fences_that_only_tell_the_time: FencesGrow,
+    fences_that_only_tell_the_time: FencesGrow in "mutex" for 2,
         "integer(math.max((LAST or 0) + 1, now_us()))"
         => "integer(now_us())";
-    a_repeat_that_gets_another_fence: FencesGrow,
+    a_repeat_that_gets_another_fence: FencesGrow in "queue" for 2,
         "local fence = mine and hold_of(ARGV[2])"
         => "local fence";
-    an_abandoned_token_that_is_forgotten: NoGhost,
+    an_abandoned_token_that_is_forgotten: NoGhost in "mutex" for 2 with Late LostRequest,
         "redis.call('SET', GONE, '', 'PX', GONE_MS)"
         => "";
-    a_straggler_that_takes_the_lock_again: NoGhost,
+    a_straggler_that_takes_the_lock_again: NoGhost in "mutex" for 2 with Twice,
         "(WENT or DONE)"
         => "(WENT)";
-    a_token_that_lost_its_lock_and_is_forgotten: NoGhost,
+    a_token_that_lost_its_lock_and_is_forgotten: NoGhost in "mutex" for 2 with Late Expiry,
         "redis.pcall('SET', GONE, '', 'PX', 60000, 'NX')"
         => "";
-    a_refusal_that_does_not_read: ReadsAreTrue,
+    a_refusal_that_does_not_read: ReadsAreTrue in "looks" for 2,
         FOUND
         => "nil";
-    a_refusal_that_says_what_an_earlier_one_found: ReadsAreTrue,
+    a_refusal_that_says_what_an_earlier_one_found: ReadsAreTrue in "looks" for 3 with Expiry Expiry,
         FOUND
         => "redis.call('SET', 'found:' .. NAME, run(10), 'NX', 'PX', 60000) and run(10) or redis.call('GET', 'found:' .. NAME)";
-    an_acquire_that_does_not_know_its_own_token: GrantIsLearned,
+    an_acquire_that_does_not_know_its_own_token: GrantIsLearned in "queue" for 2,
         "local mine = HOLDER == ARGV[2]"
         => "local mine = false";
-    a_holder_that_stays_in_the_queue: NoGhost,
+    a_holder_that_stays_in_the_queue: NoGhost in "queue" for 2,
         "remove_waiter(WAITER) end"
         => "end";
-    a_release_that_wakes_nobody: HandedOver,
+    a_release_that_wakes_nobody: HandedOver in "queue" for 2,
         "pcall(hand_over)"
         => "";
-    a_hand_over_to_a_deaf_waiter: HandedOver,
+    a_hand_over_to_a_deaf_waiter: HandedOver
+        unseen "it only costs time: who is handed it finds it by asking",
         "if channel ~= '' and listens(channel) then"
         => "if channel ~= '' then";
-    a_hand_over_that_is_told_before_anybody_is_counted: OneHolder,
+    a_hand_over_that_is_told_before_anybody_is_counted: OneHolder
+        unseen "nobody listens at another node",
         "local heard = redis.pcall('PUBSUB', 'NUMSUB', channel)"
         => "local heard = { 0, redis.pcall('PUBLISH', channel, integer(now_us()) .. ' ' .. integer(now_us())) }";
-    a_dead_waiter_that_counts_as_alive: NextWaiterHolds,
+    a_dead_waiter_that_counts_as_alive: NextWaiterHolds unseen "no waiter dies",
         "return alive <= now and '' or nil"
         => "return nil";
-    a_lock_without_expiry: KeysExpire,
+    a_lock_without_expiry: KeysExpire in "mutex" for 2,
         "redis.call('SET', NAME, token, 'NX', 'PX', ms)"
         => "redis.call('SET', NAME, token, 'NX')";
-    a_fence_without_expiry: KeysExpire,
+    a_fence_without_expiry: KeysExpire in "mutex" for 2,
         "redis.call('SET', FENCE, text, 'PX', longest_life() + (ms or 0), KEPT and 'XX' or 'NX')"
         => "redis.call('SET', FENCE, text)";
-    a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder,
+    a_reentrant_lock_that_is_freed_by_the_first_release: OneHolder in "reentrant" for 2,
         "if tonumber(owners[2]) > 1 then"
         => "if false then";
-    an_entry_that_gets_a_fence_of_its_own: FencesGrow,
+    an_entry_that_gets_a_fence_of_its_own: FencesGrow in "reentrant" for 2,
         "enter(fence, ARGV[3], ARGV[3])"
         => "fence = next_fence() LAST = fence enter(fence, ARGV[3], ARGV[3])";
-    a_repeat_that_enters_twice: NoGhost,
+    an_entry_that_counts_though_it_was_left: OneHolder
+        unseen "who stands still does so for longer than any entry lasts",
+        "local function drop(token) till[token] = nil"
+        => "local function drop(token) if token == '-' then till[token] = nil else return end";
+    a_repeat_that_enters_twice: NoGhost in "reentrant" for 2 with LostReply,
         "if is_held() then extend(ARGV[3]) return { 1, ARGV[1], (hold_of(ENTRY)), run(10) } end"
         => "";
 }

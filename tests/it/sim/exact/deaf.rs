@@ -27,6 +27,13 @@ stories! {
     one_answer_that_there_are_no_subscriptions_is_not_believed_for_ever:
         [404, 405, 501, 400, 403].map(|status| handed_over_after(status, 100))
         => all if all == [(Some(20), 2); 5],
+    a_waiter_whose_first_request_gets_lost_listens_as_others_do: play(|case| async move {
+        let lease = held(&case).await;
+        case.network.fates.next(Fate::NotSent);
+        let had = waits_by(&case, lock_with(&case, Settings { attempts: 1, ..SETTINGS }));
+        sleep(&case, 5_000).await;
+        follows(&case, lease, &had, 2_000).await
+    }) => Some(20),
 }
 
 #[test]

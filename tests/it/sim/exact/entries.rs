@@ -41,21 +41,6 @@ async fn lets_another_in(case: &Rc<Case>, over: SimLease, held: SimLease) -> boo
     other.is_ok()
 }
 
-/// An entry runs out, and another entry of its owner notes that. Then the clock is set back, so
-/// that Redis has the first entry's key again. Returns whether the release of the first entry lets
-/// another owner in.
-fn an_entry_leaves_twice(redis: Redis) -> bool {
-    play_on(redis, move |case| async move {
-        let short = reentrant(&case, "1").ttl(s(1));
-        let over = short.try_acquire().await.expect("a free lock");
-        let held = reentrant(&case, "1").try_acquire().await.expect("entered");
-        sleep(&case, 1_500).await;
-        held.renew().await.expect("held");
-        case.set_back(1_000_000);
-        lets_another_in(&case, over, held).await
-    })
-}
-
 /// Another program ends a hold, and its owner enters again. Returns whether the release of an entry
 /// of the hold before lets another owner in.
 fn an_entry_ends_a_later_hold(redis: Redis) -> bool {
@@ -76,14 +61,6 @@ stories! {
             "if has_mine(owners[1]) then leave(token) else drop(token) end",
             "",
         )) => Some(20_001..),
-    an_entry_that_comes_back_with_the_clock_is_not_left_twice:
-        an_entry_leaves_twice(Redis::default()) => false,
-    /// A sabotage: an entry counts although it was left.
-    an_entry_that_counts_though_it_was_left_is_noticed:
-        an_entry_leaves_twice(Redis::with(
-            "local function drop(token) till[token] = nil",
-            "local function drop(token) if token == '-' then till[token] = nil else return end",
-        )) => true,
     an_entry_of_a_hold_that_another_program_ended_does_not_end_the_next:
         an_entry_ends_a_later_hold(Redis::default()) => false,
     /// A sabotage: what is known of a hold that is over stays in the record.

@@ -56,7 +56,7 @@ impl Asked {
                 .is_none_or(|broken| broken.locks == plan.locks && plan.servers == 1)
         };
         let plans = match self.world.as_str() {
-            "" => PLANS.into_iter().filter(fits).collect(),
+            "" => PLANS.iter().copied().filter(fits).collect(),
             name => vec![
                 Plan::named(name)
                     .unwrap_or_else(|| panic!("no world {name:?}; there are{}", worlds())),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::program::Act;
-use super::step::{Fault, Faults};
+use super::program::Act::{self, *};
+use super::step::Fault::{self, *};
+use super::step::Faults;
 use crate::workload::{Kind, Locks, Name, Role};
 
 /// Which faults a search may use.
@@ -36,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) name: &'static str,
     /// What happens in it, in a few words.
     pub(crate) about: &'static str,
+    /// How many clients and how many faults it has in the runs of the tests.
+    pub(crate) runs: &'static [(usize, u8)],
     pub(crate) lock: &'static str,
     /// The kinds of its locks; none in a world of paced calls.
     pub(crate) locks: Option<Locks>,
@@ -68,14 +71,7 @@ pub(crate) struct Plan {
     pub(crate) asked: Asked,
 }
 
-const SORTS: &[Fault] = &[
-    Fault::LostRequest,
-    Fault::LostReply,
-    Fault::Twice,
-    Fault::Late,
-    Fault::Restart,
-    Fault::Expiry,
-];
+const SORTS: &[Fault] = &[LostRequest, LostReply, Twice, Late, Restart, Expiry];
 
 const TTL: Duration = Duration::from_millis(2_000);
 /// Ends before another client has stood still.
@@ -83,12 +79,13 @@ const SHORT: Duration = Duration::from_millis(1_000);
 /// Lasts longer than another client stands still.
 const LONG: Duration = Duration::from_millis(4_000);
 
-const SECTION: &[&[Act]] = &[&[Act::Write, Act::Renew, Act::Release]];
+const SECTION: &[&[Act]] = &[&[Write, Renew, Release]];
 
 /// A mutex that two clients ask for at once, without waiting.
 const MUTEX: Plan = Plan {
-    name: "mutex",
-    about: "a mutex: each acquires, writes, renews, releases",
+    name: "",
+    about: "",
+    runs: &[],
     lock: "a",
     locks: Some(Locks::Single),
     pace: None,
@@ -111,13 +108,13 @@ const MUTEX: Plan = Plan {
 
 /// The faults of worlds in which waiters listen.
 const HEARING: &[Fault] = &[
-    Fault::LostRequest,
-    Fault::LostReply,
-    Fault::Twice,
-    Fault::Late,
-    Fault::Restart,
-    Fault::Expiry,
-    Fault::LostMessage,
+    LostRequest,
+    LostReply,
+    Twice,
+    Late,
+    Restart,
+    Expiry,
+    LostMessage,
 ];
 
 /// A semaphore with a single permit.
@@ -187,8 +184,6 @@ const ONCE: Plan = Plan {
 
 /// Copies that all want at once, and again when they are stale.
 const CACHED: Plan = Plan {
-    name: "cached",
-    about: "a copy, for clients that come at once, and again when it is stale",
     copies: Some(Copies {
         fresh: SHORT,
         stale: LONG,
@@ -198,366 +193,183 @@ const CACHED: Plan = Plan {
 
 /// Each client makes its calls of a throttle.
 const THROTTLE: Plan = Plan {
-    name: "throttle",
-    about: "a throttle: each calls twice",
     locks: None,
     pace: Some(Pace::Throttle),
     acts: &[&[]],
     ..MUTEX
 };
 
-pub(crate) const PLANS: [Plan; 42] = [
-    MUTEX,
-    Plan {
-        name: "commit",
-        about: "a mutex: each acquires, writes, and commits what it writes last",
-        acts: &[&[Act::Write, Act::Commit]],
-        ..MUTEX
-    },
-    Plan {
-        name: "writes",
-        about: "a mutex: each acquires, writes twice, and releases",
-        acts: &[&[Act::Write, Act::Write, Act::Release]],
-        ..MUTEX
-    },
-    Plan {
-        name: "resumed",
-        about: "a mutex: each acquires, writes, and hands its lease on, where it is renewed and written under",
-        acts: &[&[
-            Act::Write,
-            Act::Resume,
-            Act::Renew,
-            Act::Write,
-            Act::Release,
-        ]],
-        ..MUTEX
-    },
-    Plan {
-        name: "taken-over",
-        about: "a mutex: each takes it over, writes, renews, releases",
-        locks: Some(Locks::TakeOvers),
-        kinds: &[Kind::TakenOver(true)],
-        ..MUTEX
-    },
-    Plan {
-        name: "queue",
-        about: "a mutex that each waits for, and listens: the lock is handed over",
-        acts: &[&[Act::Write, Act::Release]],
-        waits: true,
-        sorts: HEARING,
-        ..MUTEX
-    },
-    Plan {
-        name: "reentrant",
-        about: "a reentrant lock, which the same owner may enter twice; a third has an owner of its own",
-        kinds: &[Kind::Reentrant],
-        ..MUTEX
-    },
-    Plan {
-        name: "reentrant-forced",
-        about: "a reentrant lock that the same owner enters twice, and that one frees by force",
-        kinds: &[Kind::Reentrant],
-        acts: &[&[Act::Write, Act::Release]],
-        clients: 3,
-        forces: Some(2),
-        ..MUTEX
-    },
-    Plan {
-        name: "semaphore",
-        about: "a semaphore of two permits, for three clients",
-        kinds: &[Kind::Semaphore(2)],
-        permits: Some(2),
-        acts: &[&[Act::Write, Act::Release]],
-        clients: 3,
-        ..PERMIT
-    },
-    Plan {
-        name: "permit-queue",
-        about: "a semaphore of one permit, that each waits for, and listens",
-        acts: &[&[Act::Write, Act::Release]],
-        waits: true,
-        sorts: HEARING,
-        ..PERMIT
-    },
-    Plan {
-        name: "read-write",
-        about: "a read/write lock: one writes, then reads; the others read",
-        acts: &[
-            &[Act::Write, Act::Downgrade, Act::Release],
-            &[Act::Renew, Act::Release],
-        ],
-        ..READ_WRITE
-    },
-    Plan {
-        name: "read-write-queue",
-        about: "a read/write lock: one writes, the others read, and all wait, and listen",
-        acts: &[&[Act::Write, Act::Release], &[Act::Release]],
-        waits: true,
-        sorts: HEARING,
-        ..READ_WRITE
-    },
-    Plan {
-        name: "once",
-        about: "work that is executed once, for callers that come at once",
-        ..ONCE
-    },
-    Plan {
-        name: "prolonged",
-        about: "a mutex: each acquires, renews, then renews for longer, releases",
-        ttls: &[SHORT, TTL],
-        acts: &[&[Act::Renew, Act::Prolong, Act::Release]],
-        ..MUTEX
-    },
-    Plan {
-        name: "emptied",
-        about: "a mutex: each acquires, writes, releases, and the server may come back empty",
-        acts: &[&[Act::Write, Act::Release]],
-        sorts: &[
-            Fault::LostRequest,
-            Fault::LostReply,
-            Fault::Twice,
-            Fault::Late,
-            Fault::Expiry,
-            Fault::Empty,
-        ],
-        ..MUTEX
-    },
-    Plan {
-        name: "looks",
-        about: "a mutex: each reads what was written, whether it gets the lock or not, and writes",
-        ttls: &[LONG, TTL],
-        acts: &[&[Act::Write, Act::Release]],
-        looks: true,
-        ..MUTEX
-    },
-    Plan {
-        name: "permit-prolonged",
-        about: "a semaphore of one permit: each acquires, renews, then renews for longer, releases",
-        ttls: &[SHORT, TTL],
-        acts: &[&[Act::Renew, Act::Prolong, Act::Release]],
-        ..PERMIT
-    },
-    Plan {
-        name: "permit-resumed",
-        about: "a semaphore of one permit: each acquires, and hands its permit on, where it is renewed",
-        acts: &[
-            &[Act::Resume, Act::Renew, Act::Release],
-            &[Act::Resume, Act::Commit],
-        ],
-        ..PERMIT
-    },
-    Plan {
-        name: "permit-ttls",
-        about: "a semaphore of two permits: the first client has its permit for longer",
+/// Worlds, each as `"name" of BASE [CLIENTS: FAULTS, ...] "what happens"`, and then what is not as
+/// in the base.
+macro_rules! plans {
+    ($(
+        $name:literal of $base:ident [$($clients:literal: $faults:literal),+]
+            $about:literal $(, $field:ident: $value:expr)*;
+    )*) => {
+        pub(crate) const PLANS: &[Plan] = &[$(Plan {
+            name: $name,
+            about: $about,
+            runs: &[$(($clients, $faults)),+],
+            $($field: $value,)*
+            ..$base
+        }),*];
+    };
+}
+
+plans! {
+    "mutex" of MUTEX [2: 1, 3: 0]
+        "a mutex: each acquires, writes, renews, releases";
+    "commit" of MUTEX [2: 1]
+        "a mutex: each acquires, writes, and commits what it writes last",
+        acts: &[&[Write, Commit]];
+    "writes" of MUTEX [2: 1]
+        "a mutex: each acquires, writes twice, and releases",
+        acts: &[&[Write, Write, Release]];
+    "resumed" of MUTEX [2: 1]
+        "a mutex: each acquires, writes, and hands its lease on, where it is renewed and written under",
+        acts: &[&[Write, Resume, Renew, Write, Release]];
+    "taken-over" of MUTEX [2: 1, 3: 0]
+        "a mutex: each takes it over, writes, renews, releases",
+        locks: Some(Locks::TakeOvers), kinds: &[Kind::TakenOver(true)];
+    "queue" of MUTEX [2: 1, 3: 0]
+        "a mutex that each waits for, and listens: the lock is handed over",
+        acts: &[&[Write, Release]], waits: true, sorts: HEARING;
+    "reentrant" of MUTEX [2: 1]
+        "a reentrant lock, which the same owner may enter twice; a third has an owner of its own",
+        kinds: &[Kind::Reentrant];
+    "reentrant-forced" of MUTEX [3: 0]
+        "a reentrant lock that the same owner enters twice, and that one frees by force",
+        kinds: &[Kind::Reentrant], acts: &[&[Write, Release]], clients: 3, forces: Some(2);
+    "semaphore" of PERMIT [2: 1, 3: 0]
+        "a semaphore of two permits, for three clients",
+        kinds: &[Kind::Semaphore(2)], permits: Some(2), acts: &[&[Write, Release]], clients: 3;
+    "permit-queue" of PERMIT [2: 1]
+        "a semaphore of one permit, that each waits for, and listens",
+        acts: &[&[Write, Release]], waits: true, sorts: HEARING;
+    "read-write" of READ_WRITE [2: 1]
+        "a read/write lock: one writes, then reads; the others read",
+        acts: &[&[Write, Downgrade, Release], &[Renew, Release]];
+    "read-write-queue" of READ_WRITE [2: 1]
+        "a read/write lock: one writes, the others read, and all wait, and listen",
+        acts: &[&[Write, Release], &[Release]], waits: true, sorts: HEARING;
+    "once" of ONCE [2: 1]
+        "work that is executed once, for callers that come at once";
+    "prolonged" of MUTEX [2: 1]
+        "a mutex: each acquires, renews, then renews for longer, releases",
+        ttls: &[SHORT, TTL], acts: &[&[Renew, Prolong, Release]];
+    "emptied" of MUTEX [2: 1]
+        "a mutex: each acquires, writes, releases, and the server may come back empty",
+        acts: &[&[Write, Release]], sorts: &[LostRequest, LostReply, Twice, Late, Expiry, Empty];
+    "looks" of MUTEX [2: 1]
+        "a mutex: each reads what was written, whether it gets the lock or not, and writes",
+        ttls: &[LONG, TTL], acts: &[&[Write, Release]], looks: true;
+    "permit-prolonged" of PERMIT [2: 1]
+        "a semaphore of one permit: each acquires, renews, then renews for longer, releases",
+        ttls: &[SHORT, TTL], acts: &[&[Renew, Prolong, Release]];
+    "permit-resumed" of PERMIT [2: 1]
+        "a semaphore of one permit: each acquires, and hands its permit on, where it is renewed",
+        acts: &[&[Resume, Renew, Release], &[Resume, Commit]];
+    "permit-ttls" of PERMIT [2: 1]
+        "a semaphore of two permits: the first client has its permit for longer",
         kinds: &[Kind::Semaphore(2)],
         permits: Some(2),
         ttls: &[LONG, TTL],
-        acts: &[&[Act::Write, Act::Release]],
-        ..PERMIT
-    },
-    Plan {
-        name: "reader-ttls",
-        about: "a read/write lock: the first client reads for longer than the second, and others write",
+        acts: &[&[Write, Release]];
+    "reader-ttls" of READ_WRITE [2: 1]
+        "a read/write lock: the first client reads for longer than the second, and others write",
         kinds: TWO_READERS,
         ttls: &[LONG, TTL],
-        acts: &[
-            &[Act::Renew, Act::Release],
-            &[Act::Release],
-            &[Act::Write, Act::Release],
-        ],
-        clients: 3,
-        ..READ_WRITE
-    },
-    Plan {
-        name: "forced",
-        about: "a read/write lock: one reads and writes, one writes, then reads, one frees it by force",
+        acts: &[&[Renew, Release], &[Release], &[Write, Release]],
+        clients: 3;
+    "forced" of READ_WRITE [3: 0]
+        "a read/write lock: one reads and writes, one writes, then reads, one frees it by force",
         kinds: &[
-            Kind::ReadWrite(Role::Reads),
-            Kind::ReadWrite(Role::Writes),
-            Kind::ReadWrite(Role::Locks),
+            Kind::ReadWrite(Role::Reads), Kind::ReadWrite(Role::Writes), Kind::ReadWrite(Role::Locks),
         ],
-        acts: &[
-            &[Act::Write, Act::Release],
-            &[Act::Write, Act::Downgrade, Act::Release],
-            &[],
-        ],
+        acts: &[&[Write, Release], &[Write, Downgrade, Release], &[]],
         clients: 3,
-        forces: Some(2),
-        ..READ_WRITE
-    },
-    Plan {
-        name: "downgrade-queue",
-        about: "a read/write lock: all write, wait, and listen, and the first reads then",
+        forces: Some(2);
+    "downgrade-queue" of READ_WRITE [2: 1]
+        "a read/write lock: all write, wait, and listen, and the first reads then",
         kinds: &[Kind::ReadWrite(Role::Writes)],
-        acts: &[
-            &[Act::Write, Act::Downgrade, Act::Release],
-            &[Act::Write, Act::Release],
-        ],
+        acts: &[&[Write, Downgrade, Release], &[Write, Release]],
         waits: true,
-        sorts: HEARING,
-        ..READ_WRITE
-    },
-    Plan {
-        name: "readers-queue",
-        about: "a read/write lock: two read, the third writes, and all wait, and listen",
+        sorts: HEARING;
+    "readers-queue" of READ_WRITE [3: 0]
+        "a read/write lock: two read, the third writes, and all wait, and listen",
         kinds: TWO_READERS,
-        acts: &[
-            &[Act::Release],
-            &[Act::Release],
-            &[Act::Write, Act::Release],
-        ],
+        acts: &[&[Release], &[Release], &[Write, Release]],
         clients: 3,
         waits: true,
-        sorts: HEARING,
-        ..READ_WRITE
-    },
-    Plan {
-        name: "prints",
-        about: "work that is executed once, for callers that want different work, and one that wants any",
-        prints: &[Some("x"), None, Some("y")],
-        ..ONCE
-    },
-    Plan {
-        name: "failed",
-        about: "work that is executed once, and fails",
-        fails: true,
-        ..ONCE
-    },
-    CACHED,
-    Plan {
-        name: "cached-failed",
-        about: "a copy that nobody can make anew",
-        fails: true,
-        ..CACHED
-    },
-    Plan {
-        name: "cached-over",
-        about: "a copy, for clients that come again when it is hardly stale, or over",
-        copies: Some(Copies {
-            fresh: SHORT,
-            stale: Duration::from_millis(1),
-        }),
-        ..CACHED
-    },
-    Plan {
-        name: "set",
-        about: "two names at once, and one of them alone: each acquires, writes, renews, releases",
-        acts: &[&[Act::Write, Act::Prolong, Act::Release]],
-        ..SET
-    },
-    Plan {
-        name: "set-queue",
-        about: "two names at once, and one of them alone: all wait, and listen",
-        acts: &[&[Act::Write, Act::Release]],
-        waits: true,
-        sorts: HEARING,
-        ..SET
-    },
-    Plan {
-        name: "set-forced",
-        about: "two names at once, one who frees one of them by force, and one who takes that",
+        sorts: HEARING;
+    "prints" of ONCE [2: 1]
+        "work that is executed once, for callers that want different work, and one that wants any",
+        prints: &[Some("x"), None, Some("y")];
+    "failed" of ONCE [2: 1]
+        "work that is executed once, and fails",
+        fails: true;
+    "cached" of CACHED [2: 1, 3: 0]
+        "a copy, for clients that come at once, and again when it is stale";
+    "cached-failed" of CACHED [2: 0]
+        "a copy that nobody can make anew",
+        fails: true;
+    "cached-over" of CACHED [2: 1]
+        "a copy, for clients that come again when it is hardly stale, or over",
+        copies: Some(Copies { fresh: SHORT, stale: Duration::from_millis(1) });
+    "set" of SET [2: 1]
+        "two names at once, and one of them alone: each acquires, writes, renews, releases",
+        acts: &[&[Write, Prolong, Release]];
+    "set-queue" of SET [2: 1]
+        "two names at once, and one of them alone: all wait, and listen",
+        acts: &[&[Write, Release]], waits: true, sorts: HEARING;
+    "set-forced" of SET [3: 0]
+        "two names at once, one who frees one of them by force, and one who takes that",
         kinds: &[Kind::Set(&["a", "b"]), Kind::Set(&[])],
-        acts: &[&[Act::Write, Act::Release]],
+        acts: &[&[Write, Release]],
         clients: 3,
-        forces: Some(1),
-        ..SET
-    },
-    Plan {
-        name: "limits",
-        about: "two limits at once, and one of them alone: each acquires, writes, renews, releases",
-        acts: &[&[Act::Write, Act::Prolong, Act::Release]],
-        ..LIMITS
-    },
-    Plan {
-        name: "limits-queue",
-        about: "two limits at once, and one of them alone: all wait, and listen",
-        acts: &[&[Act::Write, Act::Release]],
-        waits: true,
-        sorts: HEARING,
-        ..LIMITS
-    },
-    Plan {
-        name: "limits-forced",
-        about: "two limits at once, one who frees one of them by force, and one who takes that",
-        acts: &[&[Act::Write, Act::Release]],
+        forces: Some(1);
+    "limits" of LIMITS [2: 1]
+        "two limits at once, and one of them alone: each acquires, writes, renews, releases",
+        acts: &[&[Write, Prolong, Release]];
+    "limits-queue" of LIMITS [2: 1]
+        "two limits at once, and one of them alone: all wait, and listen",
+        acts: &[&[Write, Release]], waits: true, sorts: HEARING;
+    "limits-forced" of LIMITS [3: 0]
+        "two limits at once, one who frees one of them by force, and one who takes that",
+        acts: &[&[Write, Release]],
         kinds: &[LIMITS.kinds[0], LIMITS.kinds[1]],
         clients: 3,
-        forces: Some(1),
-        ..LIMITS
-    },
-    Plan {
-        name: "limits-heavy",
-        about: "two limits at once, with all permits of one of them, and one who asks for that alone",
-        lock: "a",
-        kinds: &[LIMITS.kinds[2], Kind::Weighted(2, 1)],
-        acts: &[&[Act::Write, Act::Release]],
-        ..LIMITS
-    },
-    Plan {
-        name: "reserved",
-        about: "one unit: each reserves it, and hands it on, where it is confirmed, and then again",
-        kinds: &[Kind::Units(1, 1)],
-        permits: Some(1),
-        acts: &[&[Act::Resume, Act::Commit, Act::Resume, Act::Commit]],
-        ..UNITS
-    },
-    Plan {
-        name: "reserved-again",
-        about: "two units, one for each owner: one renews for longer, and gives back; others confirm",
-        acts: &[
-            &[Act::Write, Act::Prolong, Act::Release],
-            &[Act::Write, Act::Commit],
-        ],
-        ..UNITS
-    },
-    Plan {
-        name: "reserved-heavy",
-        about: "three units: one reserves two, and others one, and each confirms",
-        kinds: &[Kind::Units(3, 2), Kind::Units(3, 1)],
-        permits: Some(3),
-        acts: &[&[Act::Commit]],
-        ..UNITS
-    },
-    THROTTLE,
-    Plan {
-        name: "debounce",
-        about: "a debounce: each calls twice",
-        pace: Some(Pace::Debounce),
-        ..THROTTLE
-    },
-    Plan {
-        name: "quorum",
-        about: "a lock over three servers, of which one may come back empty",
-        acts: &[&[Act::Release]],
+        forces: Some(1);
+    "limits-heavy" of LIMITS [2: 1]
+        "two limits at once, with all permits of one of them, and one who asks for that alone",
+        lock: "a", kinds: &[LIMITS.kinds[2], Kind::Weighted(2, 1)], acts: &[&[Write, Release]];
+    "reserved" of UNITS [2: 1]
+        "one unit: each reserves it, and hands it on, where it is confirmed, and then again",
+        kinds: &[Kind::Units(1, 1)], permits: Some(1), acts: &[&[Resume, Commit, Resume, Commit]];
+    "reserved-again" of UNITS [3: 0]
+        "two units, one for each owner: one renews for longer, and gives back; others confirm",
+        acts: &[&[Write, Prolong, Release], &[Write, Commit]];
+    "reserved-heavy" of UNITS [2: 1]
+        "three units: one reserves two, and others one, and each confirms",
+        kinds: &[Kind::Units(3, 2), Kind::Units(3, 1)], permits: Some(3), acts: &[&[Commit]];
+    "throttle" of THROTTLE [2: 1]
+        "a throttle: each calls twice";
+    "debounce" of THROTTLE [2: 1]
+        "a debounce: each calls twice",
+        pace: Some(Pace::Debounce);
+    "quorum" of MUTEX [2: 0]
+        "a lock over three servers, of which one may come back empty",
+        acts: &[&[Release]], servers: 3, sorts: &[LostRequest, LostReply, Late, Expiry, Empty];
+    "quorum-renewed" of MUTEX [2: 0]
+        "a lock over three servers, renewed twice: its votes, and those that come anew",
+        acts: &[&[Renew, Renew, Release], &[Release]],
         servers: 3,
-        sorts: &[
-            Fault::LostRequest,
-            Fault::LostReply,
-            Fault::Late,
-            Fault::Expiry,
-            Fault::Empty,
-        ],
-        ..MUTEX
-    },
-    Plan {
-        name: "quorum-renewed",
-        about: "a lock over three servers, renewed twice: its votes, and those that come anew",
-        acts: &[&[Act::Renew, Act::Renew, Act::Release], &[Act::Release]],
-        servers: 3,
-        sorts: &[
-            Fault::LostRequest,
-            Fault::LostReply,
-            Fault::Late,
-            Fault::Expiry,
-            Fault::Empty,
-        ],
-        ..MUTEX
-    },
-];
+        sorts: &[LostRequest, LostReply, Late, Expiry, Empty];
+}
 
 impl Plan {
     pub(crate) fn named(name: &str) -> Option<Self> {
-        PLANS.into_iter().find(|plan| plan.name == name)
+        PLANS.iter().copied().find(|plan| plan.name == name)
     }
 
     /// The same world with such faults.

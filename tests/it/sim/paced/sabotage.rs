@@ -38,52 +38,56 @@ const ENDS: &str =
 
 broken! {
     None, caught;
-    a_pass_that_does_not_look_at_the_window: OnePasses,
+    a_pass_that_does_not_look_at_the_window: OnePasses in "throttle" for 2,
         "if last then"
         => "if last and redis.call('DEL', KEYS[1]) == 0 then";
-    a_window_that_ends_with_its_first_half: OnePasses,
+    a_window_that_ends_with_its_first_half: OnePasses in "throttle" for 2 with LostRequest,
         WINDOW
         => "redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', math.floor(ARGV[3] / 2) + 1)";
-    a_window_without_expiry: KeysExpire,
+    a_window_without_expiry: KeysExpire in "throttle" for 2,
         WINDOW
         => "redis.call('SET', KEYS[1], ARGV[2], 'NX')";
-    a_window_that_each_refusal_makes_longer: Opens,
+    a_window_that_each_refusal_makes_longer: Opens in "throttle" for 2 with LostRequest LostRequest,
         "if last then"
         => "if last then redis.call('PEXPIRE', KEYS[1], ARGV[3])";
-    a_pass_without_receipt: ToldRight,
+    a_pass_without_receipt: ToldRight in "throttle" for 2 with LostReply,
         "redis.call('SET', KEYS[2], '1', 'PX', RECEIPT_MS)"
         => "";
-    a_call_that_gives_back_what_another_has: OnePasses,
+    a_call_that_gives_back_what_another_has: OnePasses
+        in "throttle" for 2 with LostRequest LostRequest,
         OPENED
         => "redis.call('DEL', KEYS[1])";
-    a_call_that_is_given_up_and_keeps_its_window: Opens,
+    a_call_that_is_given_up_and_keeps_its_window: Opens
+        in "throttle" for 2 with LostReply LostReply,
         OPENED
         => "";
-    a_call_that_is_given_up_and_forgotten: NoGhost,
+    a_call_that_is_given_up_and_forgotten: NoGhost in "throttle" for 2 with Late LostRequest,
         "redis.call('SET', KEYS[2], '-1', 'PX', GONE_MS)"
         => "";
-    a_call_that_overtakes_nobody: LastGoes,
+    a_call_that_overtakes_nobody: LastGoes in "debounce" for 2,
         OVERTAKEN
         => "if tonumber(at) > NOW_MS then goes_on = true end if";
-    a_call_that_overtakes_those_whose_time_has_come: NobodyLost,
+    a_call_that_overtakes_those_whose_time_has_come: NobodyLost
+        in "debounce" for 2 with Late Expiry,
         OVERTAKEN
         => "if tonumber(at) > NOW_MS then goes_on = true elseif false and";
-    a_burst_that_each_call_makes_longer: InTime,
+    a_burst_that_each_call_makes_longer: InTime in "debounce" for 2 with LostRequest,
         ENDS
         => "local ends = NOW_MS + ARGV[4]";
-    a_burst_that_a_clock_set_back_makes_longer: InTime,
+    a_burst_that_a_clock_set_back_makes_longer: InTime unseen "no clock is set back",
         ENDS
         => "local ends = goes_on and tonumber(ENDS) or NOW_MS + ARGV[4]";
-    a_repeat_that_a_clock_set_back_keeps_waiting: InTime,
+    a_repeat_that_a_clock_set_back_keeps_waiting: InTime unseen "no clock is set back",
         "math.min(math.max(at - NOW_MS, 0), ARGV[3])"
         => "math.max(at - NOW_MS, 0)";
-    a_call_that_a_clock_set_back_keeps_waiting: Answered,
+    a_call_that_a_clock_set_back_keeps_waiting: Answered unseen "no clock is set back",
         "if at > NOW_MS and ARGV[3] ~= '1' then"
         => "if at > NOW_MS then";
-    a_burst_without_an_end: InTime,
+    a_burst_without_an_end: InTime in "debounce" for 2 with LostRequest,
         "local at = math.min(NOW_MS + ARGV[3], ends)"
         => "local at = NOW_MS + ARGV[3]";
-    a_call_that_goes_through_before_its_time: InTime,
+    a_call_that_goes_through_before_its_time: InTime
+        unseen "no host's clock runs faster than Redis's, so nobody asks too early",
         "if at > NOW_MS and ARGV[3] ~= '1' then return { 2, ARGV[1], at - NOW_MS } end"
         => "";
 }
