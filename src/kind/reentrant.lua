@@ -58,8 +58,9 @@ local function has_mine(owner)
   local _, _, ends, label = hold_of('-')
   return owner and owners[1] == owner and label == word(owner) and tonumber(ends) >= now_ms()
 end
+-- Of a name that is no hash, another kind of lock has the record.
 local till = {}
-for token, ends in string.gmatch(HOLDS, '(%S+) %d+ %d+ (%d+) [^;]*;') do till[token] = tonumber(ends) end
+for token, ends in string.gmatch(owners.err and '' or HOLDS, '(%S+) %d+ %d+ (%d+) [^;]*;') do till[token] = tonumber(ends) end
 local function is_held() return has_mine(OWNER) and till[ENTRY] and till[ENTRY] >= now_ms() end
 -- A lock has one owner, and a count. Data may be a hash too, and so is Redisson's read/write lock.
 local function refuse_others()
