@@ -1,6 +1,5 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
-mod limits;
 mod multi;
 mod paced;
 mod reservations;
@@ -11,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bridge::Bridge;
-use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::{Error, Fault};
@@ -22,11 +20,11 @@ use crate::once::{Cached, Once};
 use crate::read::read;
 use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
-use crate::settings::Settings;
+use crate::settings::{Checked, Settings};
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 
-pub use limits::Limit;
+pub use multi::Limit;
 
 const MAX_OWNER: usize = 512;
 

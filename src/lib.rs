@@ -73,14 +73,12 @@ struct Recipes;
 
 mod acquisition;
 mod bridge;
-mod checked;
 mod client;
 mod command;
 mod debounce;
 mod drive;
 mod error;
 mod event;
-mod going_on;
 mod group;
 mod holds;
 mod keep;
@@ -110,7 +108,6 @@ mod topology;
 mod transport;
 mod ttl;
 mod watchers;
-mod words;
 
 pub use acquisition::Acquisition;
 pub use bridge::Bridge;

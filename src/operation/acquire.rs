@@ -16,7 +16,6 @@ mod attempt;
 mod ending;
 mod pausing;
 mod request;
-mod taken;
 mod waiting;
 
 use std::sync::Arc;
@@ -31,9 +30,9 @@ use super::{Claim, Cx, Id, Input, Operation, Why};
 use crate::error::Fault;
 use crate::runtime::Instant;
 use crate::script::{Call, Waiter};
-use taken::{Attempted, HeldBy};
+use ending::{Attempted, HeldBy};
 
-pub(crate) use taken::{Grant, Granted, Taken};
+pub(crate) use ending::{Grant, Granted, Taken};
 
 /// How patient an acquisition is.
 pub(crate) struct AcquireOptions {

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::super::{Ask, Completed, TimeLimit, Why, deadline};
-use super::taken::{Attempted, Grant, HeldBy};
+use super::ending::{Attempted, Grant, HeldBy};
 use super::{Acquire, Backoff, Cx, Input, Operation, Step, Whom};
 use crate::error::{Error, Fault};
 use crate::nanos::Nanos;

@@ -1,7 +1,7 @@
 //! A pause of a wait: when there is reason to ask, and what is heard until then.
 
 use super::super::subscription::Wakeup;
-use super::taken::Attempted;
+use super::ending::Attempted;
 use super::waiting::Meaning;
 use super::{Acquire, Cx, Input, Pause, Rule, Step};
 use crate::nanos::Nanos;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::deadline;
 use super::super::subscription::Wakeup;
-use super::taken::{Attempted, Grant};
+use super::ending::{Attempted, Grant};
 use super::{Acquire, Cx, Pause, Place, Rule};
 use crate::error::Fault;
 use crate::event::EventKind;
