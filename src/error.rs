@@ -4,7 +4,6 @@ mod advice;
 mod example;
 mod facts;
 pub(crate) mod fault;
-mod made;
 mod shown;
 mod why;
 
@@ -16,7 +15,10 @@ use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
 use shown::{holder, in_time, left, ms, of, under, yet};
 
 pub use why::{BadResponse, ReservationError};
-pub(crate) use {fault::Fault, made::UNENDING, why::Reason};
+pub(crate) use {
+    fault::{Fault, UNENDING},
+    why::Reason,
+};
 
 /// The failure of an operation.
 ///

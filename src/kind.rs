@@ -296,12 +296,10 @@ impl Kind {
             ));
         };
         self.want(permits, weight, most);
-        if (1..=permits).contains(&weight) {
-            return Ok(());
-        }
-        Err(Fault::invalid(format!(
-            "a weight is 1 to the number of permits, {permits}, not {weight}"
-        )))
+        Fault::unless(
+            (1..=permits).contains(&weight),
+            format_args!("a weight is 1 to the number of permits, {permits}, not {weight}"),
+        )
     }
 
     /// Has whoever has its label have so many of its units at most.

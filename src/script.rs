@@ -8,7 +8,6 @@ mod kept;
 mod keys;
 mod lock;
 mod reads;
-mod refusal;
 mod reply;
 mod waiter;
 
@@ -19,8 +18,7 @@ pub(crate) use kept::without_mark;
 pub(crate) use kept::{copy_of, keeping, mark};
 pub(crate) use lock::{Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write};
 pub(crate) use reads::{Reads, check_reads, check_writes, of_nothing};
-pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
-pub(crate) use reply::{YES, shape, verdict};
+pub(crate) use reply::{YES, is_error_of_redis, is_unknown_script, shape, verdict};
 pub(crate) use waiter::{Handover, Left, Waiter, handed_over, may_be_free};
 
 pub use inspection::{Holder, Inspection};

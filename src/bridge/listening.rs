@@ -6,8 +6,8 @@
 //!
 //! Webdis sends JSON objects one after the other, with nothing between them:
 //! `{"SUBSCRIBE":["subscribe","<channel>",1]}`, then
-//! `{"SUBSCRIBE":["message","<channel>","<payload>"]}`. Of messages that came at once the last one is
-//! sent first.
+//! `{"SUBSCRIBE":["message","<channel>","<payload>"]}`. Of messages that came at once the last one
+//! is sent first.
 
 use std::time::Duration;
 

@@ -113,22 +113,19 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[inline(never)]
     fn sorted(&self, names: &[&str]) -> Result<Name, Fault> {
         let count = names.len();
-        if !(1..=MAX_NAMES).contains(&count) {
-            return Err(Fault::invalid(format!(
-                "names that are locked at once are 1 to {MAX_NAMES}, not {count}"
-            )));
-        }
+        Fault::unless(
+            (1..=MAX_NAMES).contains(&count),
+            format_args!("names that are locked at once are 1 to {MAX_NAMES}, not {count}"),
+        )?;
         // They are few, and a sort would be a fiftieth of the client's wasm.
         let mut all: Vec<Name> = Vec::new();
         for name in names {
             let name = Name::new(&self.prefix, name)?;
             let at = all.partition_point(|other| other.key() < name.key());
-            if all.get(at) == Some(&name) {
-                return Err(Fault::invalid(format!(
-                    "{} is among the names twice",
-                    Named(name.key())
-                )));
-            }
+            Fault::unless(
+                all.get(at) != Some(&name),
+                format_args!("{} is among the names twice", Named(name.key())),
+            )?;
             all.insert(at, name);
         }
         let first = all.remove(0);

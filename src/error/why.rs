@@ -1,5 +1,5 @@
-//! Why a call failed, besides its code: what is wrong with a response, why a unit is not reserved, and
-//! what is known of a refusal.
+//! Why a call failed, besides its code: what is wrong with a response, why a unit is not reserved,
+//! and what is known of a refusal.
 
 use super::{Error, Fault};
 
@@ -93,7 +93,7 @@ impl ReservationError {
     }
 }
 
-/// Set where the error is made: in `script/refusal.rs`, which knows Redis, or in `bridge`, which
+/// Set where the error is made: in `script/reply.rs`, which knows Redis, or in `bridge`, which
 /// knows HTTP. Advice follows it, so that nobody takes messages apart. It is not public: it may
 /// change with every version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

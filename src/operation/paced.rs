@@ -1,5 +1,5 @@
-//! Calls that are paced. That of a throttle asks once, and leaves no window behind that its caller
-//! was not told of. That of a debounce arrives, waits for its time, and asks whether it is the last:
+//! Calls that are paced. A throttle's asks once, and leaves no window behind that its caller was
+//! not told of. A debounce's arrives, waits for its time, and asks whether it is the last:
 //!
 //! ```text
 //! Arriving ── how long to wait ──▶ Waiting ── Woken ──▶ Settling ──▶ settled
@@ -9,12 +9,13 @@
 //!
 //! If it asks too early by more than clocks drift, Redis's was set back. Then its own counts.
 
+use std::time::Duration;
+
 use super::{Ask, Claim, Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Fault;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
 use crate::script::{Answer, Call, shape};
-use std::time::Duration;
 
 /// A call of a throttle: comes to for how long no other call passes, or `None` if this one did.
 pub(crate) struct Pass {

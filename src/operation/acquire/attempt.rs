@@ -11,8 +11,7 @@
 use std::sync::Arc;
 
 use super::super::{Ask, Completed, TimeLimit, Why, deadline};
-use super::ending::{Attempted, Grant, HeldBy};
-use super::{Acquire, Backoff, Cx, Input, Operation, Step, Whom};
+use super::{Acquire, Attempted, Backoff, Cx, Grant, HeldBy, Input, Operation, Step, Whom};
 use crate::error::{Error, Fault};
 use crate::nanos::Nanos;
 use crate::script::{Answer, Call, Reads, shape};
