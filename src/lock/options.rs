@@ -40,8 +40,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// Applies `set`. The lock's calls fail with the first error.
     pub(crate) fn with(mut self, set: impl FnOnce(&mut Settings) -> Result<(), Fault>) -> Self {
-        let checked = set(self.settings());
-        self.settings().checked.note(checked);
+        let settings = self.settings();
+        let checked = set(settings);
+        settings.checked.note(checked);
         self
     }
 

@@ -193,7 +193,7 @@ impl Operation for Acquire {
             }
             Attempted::Gone => {
                 self.give_up(cx);
-                Err(Why::Lost.about(self.claim.shown().to_owned()))
+                Err(Why::Lost.about(self.claim.shown()))
             }
             Attempted::Failed(fault) => {
                 self.give_up(cx);

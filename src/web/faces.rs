@@ -283,7 +283,7 @@ impl Held {
     pub fn turn_steps(&self, turn: &Guessed) -> Result<Steps, Fault> {
         let claim = self.hold.claim.clone();
         if turn.takes && !claim.use_up() {
-            return Err(Why::Lost.about(claim.shown().to_owned()));
+            return Err(Why::Lost.about(claim.shown()));
         }
         let found = resp::text(&turn.found).unwrap_or_default();
         let guess = turn.guess(&found, IfWrong::Keeps);

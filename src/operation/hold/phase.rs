@@ -43,7 +43,8 @@ impl Why {
         }
     }
 
-    pub(crate) fn about(self, lock: String) -> Fault {
+    pub(crate) fn about(self, lock: &str) -> Fault {
+        let lock = lock.to_owned();
         Fault::from(match self {
             Self::Busy => Error::Busy { lock },
             Self::Released => Error::Released { lock },
