@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use super::{BadResponse, Error};
+use super::{BadResponse, Error, Reason};
 use crate::redact::in_one_line;
 use crate::transport::TransportError;
 
@@ -187,6 +187,17 @@ impl Fault {
             retry_after: remaining.unwrap_or(UNENDING),
             requests: 1,
         })
+    }
+
+    /// The same error, of which more is known.
+    pub(crate) fn because(mut self, why: Option<Reason>) -> Self {
+        if let Error::Unauthorized { reason, .. }
+        | Error::Refused { reason, .. }
+        | Error::Unavailable { reason, .. } = &mut *self
+        {
+            *reason = why;
+        }
+        self
     }
 
     /// The call was given up, since nobody waits for it.

@@ -1,7 +1,7 @@
 //! Why a call failed, besides its code: what is wrong with a response, why a unit is not reserved,
 //! and what is known of a refusal.
 
-use super::{Error, Fault};
+use super::Error;
 
 /// What is wrong with a response. Except for a redirect, the script may have run.
 #[non_exhaustive]
@@ -146,18 +146,5 @@ impl Error {
     #[doc(hidden)]
     pub fn reason(&self) -> Option<&'static str> {
         self.why().map(Reason::name)
-    }
-}
-
-impl Fault {
-    /// The same error, of which more is known.
-    pub(crate) fn because(mut self, why: Option<Reason>) -> Self {
-        if let Error::Unauthorized { reason, .. }
-        | Error::Refused { reason, .. }
-        | Error::Unavailable { reason, .. } = &mut *self
-        {
-            *reason = why;
-        }
-        self
     }
 }
