@@ -3,11 +3,8 @@
 mod access;
 mod answer;
 mod endpoint;
-mod events;
 mod json;
 mod listening;
-mod objects;
-mod push;
 mod upstash;
 mod webdis;
 
@@ -25,8 +22,7 @@ use endpoint::PlainHttp;
 pub(crate) use json::array;
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub use json::quote_into;
-pub(crate) use listening::Listening;
-pub(crate) use push::Push;
+pub(crate) use listening::{Listening, Push};
 
 /// The replies of lock operations are far smaller. A larger one is not from a bridge.
 const BODY_LIMIT: usize = 1 << 20;

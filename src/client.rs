@@ -1,9 +1,6 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
-mod limits;
 mod multi;
-mod paced;
-mod reservations;
 mod settings;
 
 use std::fmt;
@@ -11,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bridge::Bridge;
-use crate::checked::Checked;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
 use crate::error::{Error, Fault};
@@ -19,14 +15,15 @@ use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::once::{Cached, Once};
+use crate::paced::{Debounce, Throttle};
 use crate::read::read;
 use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
-use crate::settings::Settings;
+use crate::settings::{Checked, Settings};
 use crate::topology::{Layout, Topology};
 use crate::transport::Transport;
 
-pub use limits::Limit;
+pub use multi::Limit;
 
 const MAX_OWNER: usize = 512;
 
@@ -96,9 +93,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             Layout::Quorum => kind.of_majority(),
             Layout::Single(_) | Layout::Sharded(_) => (kind, Ok(())),
         };
+        self.of_kind(name, kind, made.and(placed))
+    }
+
+    fn of_kind(&self, name: Name, kind: Kind, made: Result<(), Fault>) -> Lock<T, R> {
         let mut checked = self.checked.clone();
         checked.note(made);
-        checked.note(placed);
         let settings = Settings::new(&self.topology, name, kind, checked);
         Lock::new(self.host.clone(), settings)
     }
@@ -126,14 +126,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// is invalid. It also does if the owner is empty or over 512 bytes, or if this is a
     /// [quorum](Client::quorum).
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
-        let is_owner = (1..=MAX_OWNER).contains(&owner.len());
-        let what = || {
-            Fault::invalid(format!(
-                "an owner has 1 to {MAX_OWNER} bytes, and this one {}",
-                owner.len()
-            ))
-        };
-        let checked = is_owner.then_some(()).ok_or_else(what);
+        let bytes = owner.len();
+        let checked = Fault::unless(
+            (1..=MAX_OWNER).contains(&bytes),
+            format_args!("an owner has 1 to {MAX_OWNER} bytes, and this one {bytes}"),
+        );
         self.lock_of(name, Kind::reentrant(owner), checked)
     }
 
@@ -157,9 +154,61 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
     /// is invalid. It also does if `permits` is 0, or if this is a [quorum](Client::quorum).
     pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
-        let what = || Fault::invalid("a semaphore has 1 permit or more, not 0");
-        let checked = (permits > 0).then_some(()).ok_or_else(what);
+        let what = format_args!("a semaphore has 1 permit or more, not 0");
+        let checked = Fault::unless(permits > 0, what);
         self.lock_of(name, Kind::semaphore(permits), checked)
+    }
+
+    /// So many `units` of something that is sold in two steps: reserved, and then confirmed. A unit
+    /// is never confirmed twice. Sends nothing.
+    ///
+    /// ```no_run
+    /// use edgelock::native::Client;
+    /// use edgelock::{Command, Error, Token};
+    ///
+    /// async fn put_in_cart(client: &Client, sku: &str, customer: &str) -> Result<Token, Error> {
+    ///     // Two, for ten minutes; at most four for each customer at once. Or `sold_out`.
+    ///     let two = client.reservations(sku, 100).weight(2).owner(customer, 4);
+    ///     Ok(two.acquire().await?.into_token())
+    /// }
+    ///
+    /// async fn pay(client: &Client, sku: &str, token: Token, order: &str) -> Result<(), Error> {
+    ///     // Once. The error is `lost` if the ten minutes are over, and `confirmed` the second time.
+    ///     let paid = Command::new("RPUSH").key(format!("{{{sku}}}:orders")).arg(order);
+    ///     let reserved = client.reservations(sku, 100).resume(token)?;
+    ///     reserved.commit(&[paid]).await.map(drop)
+    /// }
+    /// ```
+    ///
+    /// - Acquiring the lock reserves one unit, or [as many](Lock::weight) as the caller wants, for
+    ///   the [ttl](Lock::ttl): 10 minutes by default. [`Lease::into_token`] and [`Lock::resume`]
+    ///   carry the reservation from one request to the next.
+    /// - [`Lease::commit`] confirms it: its commands run, and its units are
+    ///   taken for ever, in one script, and only if the reservation has not ended by Redis's clock.
+    /// - [`Lease::release`] gives the units back. So does the ttl.
+    ///
+    /// Free are as many units as are neither reserved nor confirmed. `units` counts only for the
+    /// acquisitions of this `Lock`, so it can be raised during a sale. [`Lock::inspect`] says how
+    /// many are free and confirmed. How many are confirmed is a number at `{name}:confirmed`, which
+    /// never expires: lower it with Redis if something comes back, and delete it behind a sale.
+    /// [`Lock::force_release`] gives back what is reserved, and leaves what is confirmed.
+    ///
+    /// While too few units are free, since others have reserved them, an acquisition fails with
+    /// [`Error::Held`] at once: by default it [does not wait](Lock::wait_timeout), and nobody
+    /// queues. [`ReservationError`] says what else may be: all is sold; the
+    /// [owner](Lock::owner) has enough; the reservation was confirmed before, which it says for a
+    /// day. A commit that is too late fails with [`Error::Lost`].
+    ///
+    /// Each reservation is one request, and needs no lock. So no caller waits for another, and a
+    /// [`GroupCommit`](crate::GroupCommit) refuses reservations.
+    ///
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
+    /// is invalid. It also does if `units` is 0, or if this is a [quorum](Client::quorum).
+    pub fn reservations(&self, name: &str, units: u32) -> Lock<T, R> {
+        let what = format_args!("there is 1 unit to reserve or more, not 0");
+        let checked = Fault::unless(units > 0, what);
+        let lock = self.lock_of(name, Kind::reservations(units), checked);
+        lock.wait_timeout(Duration::ZERO)
     }
 
     /// A lock called `name` that many can have to read, or one to write. [`ReadWrite::read`] and
@@ -191,6 +240,43 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// The key is one as of [`Client::once`].
     pub fn cached(&self, key: &str, fresh: Duration, stale: Duration) -> Cached<T, R> {
         Cached::new(self.lock_of(key, Kind::once(), Ok(())), fresh, stale)
+    }
+
+    /// Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends
+    /// nothing.
+    ///
+    /// What it stores is beside the name, in `{name}:throttle`. So it does not meet a
+    /// [lock](Client::lock) or a [debounce](Client::debounce) of the same name.
+    ///
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
+    /// invalid. It also is if the window is out of range, or if this is a [quorum](Client::quorum).
+    pub fn throttle(&self, name: &str, window: Duration) -> Throttle<T, R> {
+        let refusal = "a throttle lives behind one bridge, not several: they would have to agree on which call comes first";
+        Throttle::new(self.paced(name, refusal), window)
+    }
+
+    /// Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24
+    /// hours, in whole milliseconds. Sends nothing.
+    ///
+    /// What it stores is beside the name, in `{name}:debounce`. So it does not meet a
+    /// [lock](Client::lock) or a [throttle](Client::throttle) of the same name.
+    ///
+    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
+    /// invalid. It also is if the wait is out of range, or if this is a [quorum](Client::quorum).
+    pub fn debounce(&self, name: &str, wait: Duration) -> Debounce<T, R> {
+        let refusal = "a debounce lives behind one bridge, not several: they would have to agree on which call comes last";
+        Debounce::new(self.paced(name, refusal), wait)
+    }
+
+    /// What has a name and makes claims, as a lock does, although nobody holds it. `refusal` is why
+    /// several bridges cannot have it together.
+    fn paced(&self, name: &str, refusal: &str) -> Lock<T, R> {
+        let (name, named) = self.named(name);
+        let placed = match self.topology.layout {
+            Layout::Quorum => Err(Fault::invalid(refusal)),
+            Layout::Single(_) | Layout::Sharded(_) => Ok(()),
+        };
+        self.of_kind(name, Kind::mutex(), named.and(placed))
     }
 
     /// Runs commands that only read, together and without a lock, in one request. The replies may

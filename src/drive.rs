@@ -13,12 +13,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::command::Command;
-use crate::going_on::GoingOn;
 use crate::locked::locked;
 use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
 use crate::runtime::{Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
+use crate::watchers::GoingOn;
 use flights::{Answer, Ended, Flights, Received};
 
 /// The host on which operations are driven.

@@ -1,14 +1,11 @@
 //! What can go wrong, divided by what the caller can do about it.
 
 mod advice;
-mod bad_response;
 mod example;
 mod facts;
 pub(crate) mod fault;
-mod made;
-mod reason;
-mod reservation;
 mod shown;
+mod why;
 
 use std::time::Duration;
 
@@ -17,8 +14,11 @@ use crate::transport::TransportError;
 use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
 use shown::{holder, in_time, left, ms, of, under, yet};
 
-pub use {bad_response::BadResponse, reservation::ReservationError};
-pub(crate) use {fault::Fault, made::UNENDING, reason::Reason};
+pub use why::{BadResponse, ReservationError};
+pub(crate) use {
+    fault::{Fault, UNENDING},
+    why::Reason,
+};
 
 /// The failure of an operation.
 ///

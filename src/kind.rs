@@ -6,37 +6,27 @@
 //! `holders.lua`. The topology of a lock and its options are not kinds, but a kind's row says which
 //! of them it supports.
 
-mod limits;
 mod lua;
-mod multi;
-mod mutex;
-mod once;
 #[cfg(test)]
 mod parts;
-mod quorum;
-mod read_write;
-mod reentrant;
-mod reservations;
-mod row;
-mod semaphore;
+mod rows;
 #[cfg(test)]
 mod short;
 
 use std::ptr;
 use std::time::Duration;
 
+use crate::command::Words;
 use crate::error::Fault;
 use crate::name::Name;
 use crate::percent;
 use crate::token::{Session, Token};
 use crate::ttl;
-use crate::words::Words;
-use row::{Row, Waking};
+use rows::{Row, Waking};
 
 use lua::script;
 
 pub(crate) use lua::{Script, Scripts};
-pub(crate) use once::FORGET;
 
 /// What reads without a lock.
 pub(crate) static READ: Script = script!(commands::READ);
@@ -55,14 +45,14 @@ pub(crate) struct Kind {
 impl Kind {
     /// Held by one token.
     pub(crate) const fn mutex() -> Self {
-        Self::of(&mutex::ROW)
+        Self::of(&rows::MUTEX)
     }
 
     /// Held by an owner, who may enter again.
     pub(crate) fn reentrant(owner: &str) -> Self {
         Self {
             owner: Some(owner.to_owned()),
-            ..Self::of(&reentrant::ROW)
+            ..Self::of(&rows::REENTRANT)
         }
     }
 
@@ -70,7 +60,7 @@ impl Kind {
     pub(crate) fn semaphore(permits: u32) -> Self {
         Self {
             wants: permits.to_string(),
-            ..Self::of(&semaphore::ROW)
+            ..Self::of(&rows::SEMAPHORE)
         }
     }
 
@@ -78,20 +68,20 @@ impl Kind {
     pub(crate) fn reservations(units: u32) -> Self {
         Self {
             wants: units.to_string(),
-            ..Self::of(&reservations::ROW)
+            ..Self::of(&rows::RESERVATIONS)
         }
     }
 
     /// A writer, which is alone. It wants nothing in particular, as a mutex.
     pub(crate) const fn writer() -> Self {
-        Self::of(&read_write::WRITER)
+        Self::of(&rows::WRITER)
     }
 
     /// A reader, beside other readers.
     pub(crate) fn reader() -> Self {
         Self {
             wants: "r".into(),
-            ..Self::of(&read_write::READER)
+            ..Self::of(&rows::READER)
         }
     }
 
@@ -99,7 +89,7 @@ impl Kind {
     pub(crate) fn multi() -> Self {
         Self {
             wants: "a".into(),
-            ..Self::of(&multi::ROW)
+            ..Self::of(&rows::MULTI)
         }
     }
 
@@ -108,13 +98,13 @@ impl Kind {
     pub(crate) fn limits(wants: &str) -> Self {
         Self {
             wants: ["a", wants].concat(),
-            ..Self::of(&limits::ROW)
+            ..Self::of(&rows::LIMITS)
         }
     }
 
     /// A lock that nobody gets any more once the result of its work is kept.
     pub(crate) const fn once() -> Self {
-        Self::of(&once::ROW)
+        Self::of(&rows::ONCE)
     }
 
     /// Lets one caller have the lock, though a result is kept, if that lasts no longer.
@@ -139,7 +129,7 @@ impl Kind {
     pub(crate) fn of_majority(self) -> (Self, Result<(), Fault>) {
         let checked = refuse(self.row.refusals.majority);
         let row = if checked.is_ok() {
-            &quorum::ROW
+            &rows::QUORUM
         } else {
             self.row
         };
@@ -231,12 +221,12 @@ impl Kind {
 
     /// Whether the result of its work can be had in place of the lock.
     pub(crate) fn keeps_result(&self) -> bool {
-        ptr::eq(self.row, &once::ROW)
+        ptr::eq(self.row, &rows::ONCE)
     }
 
     /// How long it is held if nobody says so.
     pub(crate) fn lasts(&self) -> Duration {
-        match ptr::eq(self.row, &reservations::ROW) {
+        match ptr::eq(self.row, &rows::RESERVATIONS) {
             true => Duration::from_secs(10 * 60),
             false => ttl::DEFAULT,
         }
@@ -250,7 +240,7 @@ impl Kind {
 
     /// Where the result of work that is executed once is kept.
     pub(crate) fn kept(name: &Name) -> String {
-        once::kept(name)
+        rows::kept(name)
     }
 
     /// Whether waiters queue, and are told that the lock is theirs. Otherwise they are told that it
@@ -306,18 +296,16 @@ impl Kind {
             ));
         };
         self.want(permits, weight, most);
-        if (1..=permits).contains(&weight) {
-            return Ok(());
-        }
-        Err(Fault::invalid(format!(
-            "a weight is 1 to the number of permits, {permits}, not {weight}"
-        )))
+        Fault::unless(
+            (1..=permits).contains(&weight),
+            format_args!("a weight is 1 to the number of permits, {permits}, not {weight}"),
+        )
     }
 
     /// Has whoever has its label have so many of its units at most.
     pub(crate) fn set_most(&mut self, most: u32) -> Result<(), Fault> {
         match self.permits() {
-            Some((units, weight, _)) if ptr::eq(self.row, &reservations::ROW) && most > 0 => {
+            Some((units, weight, _)) if ptr::eq(self.row, &rows::RESERVATIONS) && most > 0 => {
                 self.want(units, weight, Some(most));
                 Ok(())
             }
@@ -350,18 +338,21 @@ impl Kind {
 impl Kind {
     /// Lets it take the lock from its holder.
     pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
-        let is_plain = ptr::eq(self.row, &mutex::ROW) && self.signal_list.is_none();
+        let is_plain = ptr::eq(self.row, &rows::MUTEX) && self.signal_list.is_none();
         refuse((!is_plain).then_some(
             "only a plain lock behind one bridge, without a signal list, is taken over",
         ))?;
-        self.row = &mutex::TAKING_OVER;
+        self.row = &rows::TAKING_OVER;
         Ok(())
     }
 
     pub(crate) fn takes_over(&self) -> bool {
-        ptr::eq(self.row, &mutex::TAKING_OVER)
+        ptr::eq(self.row, &rows::TAKING_OVER)
     }
 }
+
+/// Forgets the result of work that is executed once.
+pub(crate) static FORGET: Script = script!(once::FORGET);
 
 /// Passes, or says for how long nobody may.
 pub(crate) static PASS: Script = script!(throttle::PASS);

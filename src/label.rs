@@ -12,12 +12,11 @@ const MAX_BYTES: usize = 128;
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.
 pub(crate) fn stored(label: &str) -> Result<String, Fault> {
-    if label.len() > MAX_BYTES {
-        return Err(Fault::invalid(format!(
-            "a label has up to {MAX_BYTES} bytes, and this one {}",
-            label.len()
-        )));
-    }
+    let bytes = label.len();
+    Fault::unless(
+        bytes <= MAX_BYTES,
+        format_args!("a label has up to {MAX_BYTES} bytes, and this one {bytes}"),
+    )?;
     let mut word = String::new();
     percent::encode(label, &mut word);
     Ok(word)

@@ -42,16 +42,16 @@ impl Name {
     /// is refused, since it would be the stem of the name between them. So stems differ. A stem
     /// with a suffix behind it is refused as a key too.
     pub(crate) fn new(prefix: &str, name: &str) -> Result<Self, Fault> {
-        if name.is_empty() {
-            return Err(Fault::invalid("the name is empty; is its variable set?"));
-        }
+        let what = format_args!("the name is empty; is its variable set?");
+        Fault::unless(!name.is_empty(), what)?;
         let key = [prefix, name].concat();
-        if key.len() > MAX_BYTES {
-            let bytes = key.len();
-            return Err(Fault::invalid(format!(
+        let bytes = key.len();
+        Fault::unless(
+            bytes <= MAX_BYTES,
+            format_args!(
                 "the name has {bytes} bytes with its prefix, and may have {MAX_BYTES}; take a digest of what is longer"
-            )));
-        }
+            ),
+        )?;
         if is_companion(&key) {
             return Err(Fault::invalid(
                 "the name ends as a key that belongs to another lock: with `:fence`, `:queue`, `:holds`, `:lost`, `:readers`, `:result`, `:throttle`, `:debounce`, `:confirmed`, or `:receipt:…`, `:gone:…`, `:wake:…` behind a hash tag; choose another ending",

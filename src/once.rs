@@ -116,12 +116,13 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     #[must_use]
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
-            if !(1..=MAX_FINGERPRINT).contains(&fingerprint.len()) {
-                return Err(Fault::invalid(format!(
-                    "a fingerprint has 1 to {MAX_FINGERPRINT} bytes, and this one {}; take a digest of what is longer",
-                    fingerprint.len()
-                )));
-            }
+            let bytes = fingerprint.len();
+            Fault::unless(
+                (1..=MAX_FINGERPRINT).contains(&bytes),
+                format_args!(
+                    "a fingerprint has 1 to {MAX_FINGERPRINT} bytes, and this one {bytes}; take a digest of what is longer"
+                ),
+            )?;
             let label = script::mark(fingerprint)?;
             once.lock.settings().label = label;
             Ok(())
@@ -132,11 +133,12 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.with(|once| {
-            if !(1..=MAX_BYTES).contains(&bytes) {
-                return Err(Fault::invalid(format!(
+            Fault::unless(
+                (1..=MAX_BYTES).contains(&bytes),
+                format_args!(
                     "a result may have 1 to {MAX_BYTES} bytes, and the bound given is {bytes}"
-                )));
-            }
+                ),
+            )?;
             once.max_bytes = bytes;
             Ok(())
         })

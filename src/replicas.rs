@@ -18,12 +18,13 @@ pub(crate) struct Replicas {
 impl Replicas {
     pub(crate) fn new(count: u32, within: Duration) -> Result<Self, Fault> {
         // Redis takes 0 for "for ever".
-        if count == 0 || !ttl::is_valid(within, ttl::SHORTEST..=LONGEST) {
-            return Err(Fault::invalid(format!(
+        Fault::unless(
+            count > 0 && ttl::is_valid(within, ttl::SHORTEST..=LONGEST),
+            format_args!(
                 "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {count} within {}",
                 ttl::shown(within)
-            )));
-        }
+            ),
+        )?;
         Ok(Self { count, within })
     }
 

@@ -7,22 +7,18 @@ mod inspection;
 mod kept;
 mod keys;
 mod lock;
-mod paced;
 mod reads;
-mod refusal;
 mod reply;
 mod waiter;
 
 pub(crate) use answer::{Answer, Contended, Renewed};
-pub(crate) use call::{Call, Verb};
+pub(crate) use call::{Call, LONGEST_DEBOUNCE, Verb};
 #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
 pub(crate) use kept::without_mark;
 pub(crate) use kept::{copy_of, keeping, mark};
 pub(crate) use lock::{Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write};
-pub(crate) use paced::LONGEST_DEBOUNCE;
 pub(crate) use reads::{Reads, check_reads, check_writes, of_nothing};
-pub(crate) use refusal::{is_error_of_redis, is_unknown_script};
-pub(crate) use reply::{YES, shape, verdict};
+pub(crate) use reply::{YES, is_error_of_redis, is_unknown_script, shape, verdict};
 pub(crate) use waiter::{Handover, Left, Waiter, handed_over, may_be_free};
 
 pub use inspection::{Holder, Inspection};

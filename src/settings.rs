@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::checked::Checked;
 use crate::command::Command;
 use crate::error::Fault;
 use crate::kind::Kind;
@@ -80,4 +79,29 @@ pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault>
         return Ok(());
     }
     kind.check_commands()
+}
+
+/// The first invalid option, if one is. Every call that would send something fails with it instead.
+/// Whether all that a client, a lock or a throttle was given is valid: else the first that is not.
+#[derive(Clone)]
+pub(crate) struct Checked(Option<Arc<Fault>>);
+
+impl Checked {
+    /// Nothing was given yet.
+    pub(crate) const VALID: Self = Self(None);
+
+    /// The first one that is invalid stays.
+    pub(crate) fn note(&mut self, option: Result<(), Fault>) {
+        if let (None, Err(invalid)) = (&self.0, option) {
+            self.0 = Some(Arc::new(invalid));
+        }
+    }
+
+    /// What is invalid of `lock`, or of what is not about a lock.
+    pub(crate) fn of(&self, lock: Option<&str>) -> Result<(), Fault> {
+        match self.0.as_ref().and_then(|invalid| invalid.again()) {
+            Some(invalid) => Err(invalid.of_lock(lock)),
+            None => Ok(()),
+        }
+    }
 }

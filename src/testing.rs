@@ -24,19 +24,19 @@
 //! # Ok::<_, edgelock::Error>(())
 //! ```
 
-mod host;
-mod wire;
-
-use std::future::Future;
+use std::future::{Future, poll_fn, ready};
+use std::pin::pin;
 use std::sync::Arc;
+#[cfg(not(target_family = "wasm"))]
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use edgelock_table::{Fault, World};
+use edgelock_table::{Fault, HEADER, Listener, World, begun, channel, message, spawn};
 
 use crate::bridge::Bridge;
 use crate::command::Reply;
-pub use host::Host;
-pub use wire::Wire;
+use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
+use crate::transport::{Request, Response, Transport, TransportError};
 
 /// A client of a table.
 pub type Client = crate::Client<Wire, Host>;
@@ -115,5 +115,120 @@ fn reply_of(reply: edgelock_table::Reply) -> Reply {
         edgelock_table::Reply::Status(text) => Reply::Bytes(text.into_bytes()),
         edgelock_table::Reply::Error(text) => Reply::Error(text),
         edgelock_table::Reply::Array(all) => Reply::Array(all.into_iter().map(reply_of).collect()),
+    }
+}
+
+/// A table's clock as [`Runtime`].
+pub struct Host(Arc<World>);
+
+impl Runtime for Host {
+    fn now(&self) -> Instant {
+        Instant::from_origin(self.0.now())
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        World::sleep(&self.0, duration)
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        for bytes in bytes.chunks_mut(8) {
+            bytes.copy_from_slice(&self.0.draw().to_le_bytes()[..bytes.len()]);
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, task: Task) {
+        if let Some(task) = spawn(task) {
+            elsewhere(task);
+        }
+    }
+}
+
+/// Background work of a test that another executor runs: a task of the host's thread in wasm, and a
+/// thread elsewhere.
+fn elsewhere(task: Task) {
+    #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+    crate::web::spawn(task);
+    #[cfg(not(target_family = "wasm"))]
+    std::thread::spawn(move || {
+        let waker = Waker::from(Arc::new(Thread(std::thread::current())));
+        let (mut task, mut cx) = (task, Context::from_waker(&waker));
+        while task.as_mut().poll(&mut cx).is_pending() {
+            std::thread::park();
+        }
+    });
+    // A component has neither; its tests have `block_on`.
+    #[cfg(all(target_family = "wasm", not(target_os = "unknown")))]
+    drop(task);
+}
+
+#[cfg(not(target_family = "wasm"))]
+struct Thread(std::thread::Thread);
+
+#[cfg(not(target_family = "wasm"))]
+impl Wake for Thread {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// A table as [`Transport`].
+pub struct Wire(Arc<World>);
+
+impl Wire {
+    fn answer(&self, request: &Request<'_>) -> Result<Response, TransportError> {
+        let answer = self.0.answer(path(request.url), &request.body);
+        let lost = |what: &str| TransportError::NoResponse(what.to_owned());
+        let (status, body) = answer.map_err(lost)?;
+        let mut response = Response::new(status, body);
+        response.bridge = Some(HEADER.1.to_owned());
+        Ok(response)
+    }
+}
+
+/// The path of an address.
+fn path(url: &str) -> &str {
+    let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+    behind.find('/').map_or("/", |at| &behind[at..])
+}
+
+impl Transport for Wire {
+    fn send(
+        &self,
+        request: Request<'_>,
+    ) -> impl Future<Output = Result<Response, TransportError>> + Send {
+        ready(self.answer(&request))
+    }
+
+    async fn listen(
+        &self,
+        request: Request<'_>,
+        hear: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<u16, TransportError> {
+        let Some(channel) = channel(path(request.url)) else {
+            return Ok(501);
+        };
+        let line = Line(&self.0, self.0.listen(&channel));
+        hear(&begun(&channel));
+        let mut limit = pin!(World::sleep(&self.0, request.timeout));
+        poll_fn(|cx| {
+            while let Some(text) = self.0.next_message(line.1, cx) {
+                hear(&message(&channel, &text));
+            }
+            limit
+                .as_mut()
+                .poll(cx)
+                .map(|()| Err(TransportError::TimedOut))
+        })
+        .await
+    }
+}
+
+/// A subscription that ends when it is dropped.
+struct Line<'w>(&'w World, Listener);
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        self.0.hang_up(self.1);
     }
 }

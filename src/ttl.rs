@@ -25,13 +25,11 @@ pub(crate) fn shown(time: Duration) -> String {
 /// # Errors
 /// [`Error::InvalidArgument`] if it is not a valid ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Fault> {
-    if is_valid(ttl, MIN..=MAX) {
-        return Ok(());
-    }
-    Err(Fault::invalid(format!(
-        "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {}",
-        shown(ttl)
-    )))
+    let what = "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not";
+    Fault::unless(
+        is_valid(ttl, MIN..=MAX),
+        format_args!("{what} {}", shown(ttl)),
+    )
 }
 
 /// `what` says what lasts for `time`, and its range: "a ttl is 4 ms to 366 days".
@@ -43,13 +41,10 @@ pub(crate) fn check_range(
     range: RangeInclusive<Duration>,
     time: Duration,
 ) -> Result<(), Fault> {
-    if is_valid(time, range) {
-        return Ok(());
-    }
-    let given = shown(time);
-    Err(Fault::invalid(format!(
-        "{what}, in whole milliseconds, not {given}"
-    )))
+    Fault::unless(
+        is_valid(time, range),
+        format_args!("{what}, in whole milliseconds, not {}", shown(time)),
+    )
 }
 
 pub(crate) fn is_valid(time: Duration, range: RangeInclusive<Duration>) -> bool {

@@ -24,7 +24,7 @@ export interface Failure {
   readonly most?: number | null;
 }
 
-/** As in src/error/reason.rs; the last three are of this side of the border. */
+/** As in src/error/why.rs; the last three are of this side of the border. */
 export type Reason =
   | "never_expires"
   | "forbidden_key"

@@ -17,25 +17,13 @@ use host as json;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub use host::quote_into;
-
-use crate::command::Reply;
-
-/// `words`, at least one, as an array of strings.
-pub(crate) fn array(words: &[&str]) -> String {
-    json::array(words)
-}
-
+/// Words, at least one, as an array of strings.
+pub(crate) use json::array;
 /// The members of an object under these names, in their order; nil for a name that is missing.
-/// webdis marks an error by `false`, which becomes [`Reply::Error`]. `None` if `text` is not an
-/// object, or if one of these members holds something that bridges do not send.
-pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
-    json::members(text, names)
-}
-
-/// The same of each object in a list.
-pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
-    json::members_of_each(text, names)
-}
+/// webdis marks an error by `false`, which becomes [`Reply::Error`]. `None` if the text is not an
+/// object, or if one of these members holds something that bridges do not send. `members_of_each`
+/// has the same of each object in a list.
+pub(super) use json::{members, members_of_each};
 
 #[cfg(test)]
 mod tests;

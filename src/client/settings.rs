@@ -33,14 +33,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.topology_mut().request_timeout = timeout;
-        let what = || {
-            let given = ttl::shown(timeout);
-            Fault::invalid(format!(
-                "the time-out of a request is 1 ms or more, not {given}"
-            ))
-        };
-        let is_valid = timeout >= ttl::SHORTEST;
-        self.with(is_valid.then_some(()).ok_or_else(what))
+        let given = ttl::shown(timeout);
+        self.with(Fault::unless(
+            timeout >= ttl::SHORTEST,
+            format_args!("the time-out of a request is 1 ms or more, not {given}"),
+        ))
     }
 
     /// How often an operation is sent if its requests get lost: once or more. Default 3.
@@ -53,8 +50,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.topology_mut().attempts = attempts;
-        let what = || Fault::invalid("an operation is attempted once or more, not 0 times");
-        self.with((attempts > 0).then_some(()).ok_or_else(what))
+        let what = format_args!("an operation is attempted once or more, not 0 times");
+        self.with(Fault::unless(attempts > 0, what))
     }
 
     /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366

@@ -8,17 +8,17 @@ use crate::script::RECEIPT_LIFE;
 
 /// One line for each kind.
 static KINDS: [(&str, &Row); 11] = [
-    ("limits", &limits::ROW),
-    ("multi", &multi::ROW),
-    ("mutex", &mutex::ROW),
-    ("once", &once::ROW),
-    ("quorum", &quorum::ROW),
-    ("reader", &read_write::READER),
-    ("reentrant", &reentrant::ROW),
-    ("reservations", &reservations::ROW),
-    ("semaphore", &semaphore::ROW),
-    ("take over", &mutex::TAKING_OVER),
-    ("writer", &read_write::WRITER),
+    ("limits", &rows::LIMITS),
+    ("multi", &rows::MULTI),
+    ("mutex", &rows::MUTEX),
+    ("once", &rows::ONCE),
+    ("quorum", &rows::QUORUM),
+    ("reader", &rows::READER),
+    ("reentrant", &rows::REENTRANT),
+    ("reservations", &rows::RESERVATIONS),
+    ("semaphore", &rows::SEMAPHORE),
+    ("take over", &rows::TAKING_OVER),
+    ("writer", &rows::WRITER),
 ];
 
 fn scripts() -> impl Iterator<Item = (String, &'static Script)> {

@@ -40,8 +40,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// Applies `set`. The lock's calls fail with the first error.
     pub(crate) fn with(mut self, set: impl FnOnce(&mut Settings) -> Result<(), Fault>) -> Self {
-        let checked = set(self.settings());
-        self.settings().checked.note(checked);
+        let settings = self.settings();
+        let checked = set(settings);
+        settings.checked.note(checked);
         self
     }
 
@@ -108,8 +109,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     #[must_use]
     pub fn max_requests(mut self, requests: u32) -> Self {
         self.max_requests = requests;
-        let what = || Fault::invalid("an acquisition has 1 request or more, not 0");
-        self.with(|_| (requests > 0).then_some(()).ok_or_else(what))
+        let what = format_args!("an acquisition has 1 request or more, not 0");
+        self.with(|_| Fault::unless(requests > 0, what))
     }
 
     /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default
@@ -207,18 +208,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();
         self.with(|lock| {
-            if list.is_empty() || list == lock.name.key() {
-                return Err(Fault::invalid(format!(
-                    "the signal list cannot be {}: it is a key of its own, neither empty nor the lock's",
-                    Named(&list)
-                )));
-            }
-            if name::is_companion(&list) {
-                return Err(Fault::invalid(format!(
-                    "the signal list cannot be {}: a key with this ending belongs to a lock",
-                    Named(&list)
-                )));
-            }
+            let is_own = !list.is_empty() && list != lock.name.key();
+            let why = match is_own {
+                true => "a key with this ending belongs to a lock",
+                false => "it is a key of its own, neither empty nor the lock's",
+            };
+            Fault::unless(
+                is_own && !name::is_companion(&list),
+                format_args!("the signal list cannot be {}: {why}", Named(&list)),
+            )?;
             lock.kind.set_signal_list(list)
         })
     }
@@ -290,8 +288,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.with(|lock| {
             lock.kind.set_most(most)?;
             lock.label = label::stored(owner)?;
-            let what = || Fault::invalid("an owner has 1 byte or more, not 0");
-            (!owner.is_empty()).then_some(()).ok_or_else(what)
+            let what = format_args!("an owner has 1 byte or more, not 0");
+            Fault::unless(!owner.is_empty(), what)
         })
     }
 }

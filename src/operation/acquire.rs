@@ -8,15 +8,13 @@
 //!             └── granted, kept, or in vain ──▶ done ◀─┘ handed over, or in vain
 //! ```
 //!
-//! `attempt.rs` is an attempt, and `waiting.rs` and `pausing.rs` are the wait. It listens meanwhile
-//! where the bridge lets it. Whatever it comes to but a grant, `ending.rs` gives back in the
-//! background what was asked for.
+//! `attempt.rs` is an attempt, and `waiting.rs` is the wait. It listens meanwhile where the bridge
+//! lets it. Whatever it comes to but a grant, `ending.rs` gives back in the background what was
+//! asked for.
 
 mod attempt;
 mod ending;
-mod pausing;
 mod request;
-mod taken;
 mod waiting;
 
 use std::sync::Arc;
@@ -27,13 +25,13 @@ use super::ask::Ask;
 use super::backoff::Backoff;
 use super::schedule::Schedule;
 use super::subscription::Subscription;
-use super::{Claim, Cx, Id, Input, Operation, Why};
+use super::{Claim, Cx, Hold, Id, Input, Operation, Terms, Why};
+use crate::command::Reply;
 use crate::error::Fault;
+use crate::event::EventKind;
+use crate::nanos::Nanos;
 use crate::runtime::Instant;
-use crate::script::{Call, Waiter};
-use taken::{Attempted, HeldBy};
-
-pub(crate) use taken::{Grant, Granted, Taken};
+use crate::script::{Call, Contended, Left, Waiter, shape};
 
 /// How patient an acquisition is.
 pub(crate) struct AcquireOptions {
@@ -195,7 +193,7 @@ impl Operation for Acquire {
             }
             Attempted::Gone => {
                 self.give_up(cx);
-                Err(Why::Lost.about(self.claim.shown().to_owned()))
+                Err(Why::Lost.about(self.claim.shown()))
             }
             Attempted::Failed(fault) => {
                 self.give_up(cx);
@@ -206,6 +204,96 @@ impl Operation for Acquire {
 
     fn cancel(&mut self, cx: &mut Cx<'_>) {
         self.abort(cx);
+    }
+}
+
+/// The claim has the lock.
+pub(crate) struct Granted {
+    pub(crate) claim: Claim,
+    pub(crate) deadline: Instant,
+    pub(crate) fence: u64,
+    pub(crate) replies: Vec<Reply>,
+    pub(crate) left: Option<Left>,
+    /// How many waited ahead of it when it was told last that another had the lock.
+    pub(crate) ahead: u64,
+}
+
+impl Granted {
+    /// Tells it to observers, too. It took so many `requests`.
+    pub(crate) fn of(claim: &Claim, cx: &Cx<'_>, requests: u32, grant: Grant) -> Self {
+        let waited = cx.now.since(claim.since);
+        let kind = EventKind::Acquired { waited, requests };
+        claim.observe(cx.host(), kind);
+        Self::again(claim, cx, grant)
+    }
+
+    /// Observers know it.
+    pub(crate) fn again(claim: &Claim, cx: &Cx<'_>, grant: Grant) -> Self {
+        Self {
+            claim: Claim {
+                since: cx.now,
+                ..claim.clone()
+            },
+            deadline: grant.deadline,
+            fence: grant.fence,
+            replies: claim.quoted(grant.replies),
+            left: grant.left,
+            ahead: 0,
+        }
+    }
+
+    /// The hold that begins, and the replies to the reads.
+    pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
+        let terms = Terms::new(self.fence, Some(self.claim.ttl()));
+        let hold = Hold::new(self.claim, terms, Some(self.deadline));
+        (hold, self.replies)
+    }
+}
+
+/// The lock was granted until `deadline`.
+pub(crate) struct Grant {
+    pub(crate) deadline: Instant,
+    pub(crate) fence: u64,
+    pub(crate) replies: Vec<Reply>,
+    /// It was handed over with this, and the reads were not made.
+    pub(crate) left: Option<Left>,
+}
+
+/// What an attempt, and then the acquisition, comes to.
+enum Attempted {
+    Granted(Grant),
+    /// The work was executed before, and this is its kept result.
+    Kept(String),
+    Held(HeldBy),
+    /// Its token has ended, so it never has the lock.
+    Gone,
+    Failed(Fault),
+}
+
+/// What an answer said of a lock that another holder has.
+struct HeldBy {
+    contended: Contended,
+    /// Read before the request left, and how long its answer took.
+    asked_at: Instant,
+    round_trip: Nanos,
+}
+
+/// What there is to have: the lock, or what was done under it.
+pub(crate) enum Taken {
+    Lock(Granted),
+    /// The work was executed before, and this is its kept result.
+    Result(String),
+    /// Another has the lock. That is no error if it reads in any case: these are the replies.
+    Held(Vec<Reply>),
+}
+
+impl Taken {
+    /// Of an acquisition that comes to nothing else.
+    pub(crate) fn lock(self) -> Result<Granted, Fault> {
+        match self {
+            Self::Lock(granted) => Ok(granted),
+            Self::Result(_) | Self::Held(_) => Err(shape()),
+        }
     }
 }
 

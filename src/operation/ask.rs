@@ -10,8 +10,7 @@
 
 use std::sync::Arc;
 
-use super::query::{Completed, Query};
-use super::slot::Slot;
+use super::slot::{Completed, Query, Slot};
 use super::{Cx, Id, Input, Operation, TimeLimit};
 use crate::error::Fault;
 use crate::nanos::Nanos;

@@ -83,8 +83,7 @@ impl RunGuess {
         };
         let deadline = super::deadline(asked.asked_at, self.claim.ttl());
         if deadline <= cx.now {
-            let lock = self.claim.shown().to_owned();
-            return Err(Why::Expired.about(lock));
+            return Err(Why::Expired.about(self.claim.shown()));
         }
         let grant = Grant {
             deadline,

@@ -157,7 +157,7 @@ impl Hold {
     }
 
     pub(crate) fn error(&self, why: Why) -> Fault {
-        why.about(self.claim.shown().to_owned())
+        why.about(self.claim.shown())
     }
 
     /// It reads from now on.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::call::{Call, Verb};
+use super::call::{Call, LONGEST_DEBOUNCE, Verb};
 use super::inspection::Inspection;
-use super::paced::LONGEST_DEBOUNCE;
 use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
 use crate::error::{Error, Fault, ReservationError};

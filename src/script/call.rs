@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use crate::command::Command;
+use crate::command::{Command, Words};
 use crate::error::Error;
-use crate::kind::{READ, Script};
+use crate::kind::{ARRIVE, GIVE_BACK, LEAVE, PASS, READ, SETTLE, Script};
 use crate::name::Name;
 use crate::outside::number;
 use crate::redact;
 use crate::replicas::Replicas;
 use crate::token::Token;
-use crate::words::Words;
 
 /// What a script is for: how its reply is read, and how several of them count.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,12 +61,7 @@ impl Call {
 
     /// About one call that holds nothing: with where what is of its `name` is stored, its receipt,
     /// and its token.
-    pub(super) fn of_call(
-        script: &'static Script,
-        name: &Name,
-        stored: &str,
-        token: &Token,
-    ) -> Self {
+    fn of_call(script: &'static Script, name: &Name, stored: &str, token: &Token) -> Self {
         let (stem, token_only) = (name.stem(), token.expose());
         let mut call = Self::new(script, Verb::Pace);
         call.keys.add(&[stem, ":", stored]);
@@ -205,4 +199,44 @@ impl Call {
 
 pub(super) fn millis(ttl: Duration) -> String {
     (ttl.as_millis() as u64).to_string()
+}
+
+const THROTTLE: &str = "throttle";
+const DEBOUNCE: &str = "debounce";
+
+/// A call waits no longer than that.
+pub(crate) const LONGEST_DEBOUNCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The calls of a throttle and of a debounce.
+impl Call {
+    pub(crate) fn pass(name: &Name, token: &Token, window: Duration) -> Self {
+        let mut call = Self::of_call(&PASS, name, THROTTLE, token);
+        call.millis(window);
+        call.commands(&[])
+    }
+
+    /// Gives up what [`Call::pass`] asked for.
+    pub(crate) fn give_back(name: &Name, token: &Token) -> Self {
+        Self::of_call(&GIVE_BACK, name, THROTTLE, token).commands(&[])
+    }
+
+    /// `wait` is how long it is to be quiet; `max_wait` how long the first call of a burst waits at
+    /// most.
+    pub(crate) fn arrive(name: &Name, token: &Token, wait: Duration, max_wait: Duration) -> Self {
+        let mut call = Self::of_call(&ARRIVE, name, DEBOUNCE, token);
+        call.millis(wait).millis(max_wait);
+        call.commands(&[])
+    }
+
+    /// Redis's clock does not count if the call's time `is_over` by its own.
+    pub(crate) fn settle(name: &Name, token: &Token, is_over: bool) -> Self {
+        let mut call = Self::of_call(&SETTLE, name, DEBOUNCE, token);
+        call.number(is_over.into());
+        call.commands(&[])
+    }
+
+    /// Gives up what [`Call::arrive`] asked for.
+    pub(crate) fn leave(name: &Name, token: &Token) -> Self {
+        Self::of_call(&LEAVE, name, DEBOUNCE, token).commands(&[])
+    }
 }

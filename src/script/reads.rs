@@ -123,11 +123,10 @@ fn check_commands(commands: &[Command]) -> Result<(), Fault> {
     let bytes = commands
         .iter()
         .map(|command| -> usize { of_all(command.args()) });
-    if bytes.sum::<usize>() > MAX_BYTES {
-        return Err(Fault::invalid(format!(
-            "the commands have more than {MAX_BYTES} bytes together; send less at once"
-        )));
-    }
+    Fault::unless(
+        bytes.sum::<usize>() <= MAX_BYTES,
+        format_args!("the commands have more than {MAX_BYTES} bytes together; send less at once"),
+    )?;
     commands.iter().enumerate().try_for_each(check_command)
 }
 

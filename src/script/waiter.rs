@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::call::millis;
 use crate::command::Reply;
 use crate::outside::number;
+use crate::redact;
 use crate::resp;
 use crate::token::Token;
 
@@ -83,7 +84,8 @@ pub(crate) fn handed_over(message: &str) -> Option<Handover> {
 
 /// The reads, each as the number of its words and the words, and then what each found.
 fn found(text: &str) -> Option<Vec<(Vec<String>, Reply)>> {
-    let mut replies = resp::parse(&text.replace("%n", "\r\n"))?.into_iter();
+    let lines = redact::replaced(text, "%n", "\r\n");
+    let mut replies = resp::parse(&lines)?.into_iter();
     let reads = replies.next()?;
     let mut words = reads.as_array()?.iter().map(Reply::as_str);
     let mut found = Vec::new();

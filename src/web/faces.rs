@@ -9,15 +9,15 @@ use crate::acquisition::Acquisition;
 use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::command::{Command, Reply};
-use crate::debounce::Debounce;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::{Cached, Once};
 use crate::operation::{OfTurn, RunGuess, RunOrLock, Taken, Why};
+use crate::paced::Debounce;
+use crate::paced::Throttle;
 use crate::read::{reading, replies};
 use crate::resp;
 use crate::script::{self, Call, IfWrong};
-use crate::throttle::Throttle;
 use crate::token::Token;
 
 /// A client of one bridge without an id, or of several.
@@ -283,7 +283,7 @@ impl Held {
     pub fn turn_steps(&self, turn: &Guessed) -> Result<Steps, Fault> {
         let claim = self.hold.claim.clone();
         if turn.takes && !claim.use_up() {
-            return Err(Why::Lost.about(claim.shown().to_owned()));
+            return Err(Why::Lost.about(claim.shown()));
         }
         let found = resp::text(&turn.found).unwrap_or_default();
         let guess = turn.guess(&found, IfWrong::Keeps);

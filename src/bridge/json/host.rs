@@ -16,7 +16,7 @@ extern "C" {
     fn quote(text: &str) -> String;
 }
 
-pub(super) fn array(words: &[&str]) -> String {
+pub(crate) fn array(words: &[&str]) -> String {
     let bytes: usize = words.iter().map(|word| word.len() + 4).sum();
     let mut json = String::with_capacity(bytes);
     for word in words {
@@ -68,11 +68,11 @@ const fn has_special(bytes: u64) -> bool {
     less(bytes, b' ') | equal(bytes, b'"') | equal(bytes, b'\\') != 0
 }
 
-pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
+pub(in crate::bridge) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
     list(parse(text, names, false)?)
 }
 
-pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+pub(in crate::bridge) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
     let mut all = Vec::new();
     for object in list(parse(text, names, true)?)? {
         all.push(list(object)?);

@@ -6,16 +6,16 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use crate::command::Reply;
 
-pub(super) fn array(words: &[&str]) -> String {
+pub(crate) fn array(words: &[&str]) -> String {
     // Strings can always be written.
     serde_json::to_string(words).unwrap_or_default()
 }
 
-pub(super) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
+pub(in crate::bridge) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
     whole(text, Object(names))
 }
 
-pub(super) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
+pub(in crate::bridge) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
     whole(text, Objects(Object(names)))
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::command::Reply;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 use crate::web::test;

@@ -11,8 +11,7 @@
 use std::sync::Arc;
 
 use super::super::{Ask, Completed, TimeLimit, Why, deadline};
-use super::taken::{Attempted, Grant, HeldBy};
-use super::{Acquire, Backoff, Cx, Input, Operation, Step, Whom};
+use super::{Acquire, Attempted, Backoff, Cx, Grant, HeldBy, Input, Operation, Step, Whom};
 use crate::error::{Error, Fault};
 use crate::nanos::Nanos;
 use crate::script::{Answer, Call, Reads, shape};
@@ -142,7 +141,7 @@ impl Acquire {
                         left: None,
                     });
                 }
-                Why::Expired.about(lock)
+                Why::Expired.about(&lock)
             }
             Ok(Answer::Held(contended)) => {
                 self.needs_cleanup = before || self.waiter.is_some() || self.takes_over();
@@ -166,7 +165,7 @@ impl Acquire {
             }
             // A vote draws another token.
             Ok(Answer::Gone) if !self.claim.lock.kind.is_voted() => return Attempted::Gone,
-            Ok(Answer::Gone) => Why::Lost.about(lock),
+            Ok(Answer::Gone) => Why::Lost.about(&lock),
             // The lock may have been granted.
             Ok(_) => shape(),
             Err(fault) => {
@@ -204,8 +203,8 @@ impl Acquire {
         self.requests += completed.requests;
         let failed = match completed.outcome.and_then(Answer::done) {
             Ok(true) if grant.deadline > cx.now => return Attempted::Granted(grant),
-            Ok(true) => Why::Expired.about(self.claim.shown().to_owned()),
-            Ok(false) => Why::Lost.about(self.claim.shown().to_owned()),
+            Ok(true) => Why::Expired.about(self.claim.shown()),
+            Ok(false) => Why::Lost.about(self.claim.shown()),
             Err(fault) => fault,
         };
         // A token is raised to one fence. Else this raise, if it comes late, could lower a later

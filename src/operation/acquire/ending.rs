@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::super::TimeLimit;
 use super::request::REQUESTS_OF_A_WAIT;
-use super::taken::Grant;
-use super::{Acquire, Cx, Granted};
+use super::{Acquire, Cx, Grant, Granted};
 use crate::error::{Error, Fault, UNENDING};
 use crate::event::EventKind;
 use crate::name::Name;

@@ -66,7 +66,7 @@ impl Acquire {
     /// Has the next request read what is to be read by now.
     pub(super) fn update(&mut self, cx: &mut Cx<'_>) -> Result<(), Fault> {
         if !self.claim.is_own() {
-            return Err(Why::Lost.about(self.claim.shown().to_owned()));
+            return Err(Why::Lost.about(self.claim.shown()));
         }
         let reads = if self.inquires {
             cx.reads()

@@ -14,9 +14,12 @@ fn wait(wait: Nanos) -> Schedule {
     Schedule::new(end, wait, ms(9_000), 40)
 }
 
-fn found(remaining: Option<Nanos>, ahead: u64) -> Contended {
+const fn found(remaining: Option<Nanos>, ahead: u64) -> Contended {
     Contended {
-        remaining: remaining.map(Nanos::duration),
+        remaining: match remaining {
+            Some(left) => Some(left.duration()),
+            None => None,
+        },
         ahead,
         redis_us: 1,
         label: None,
@@ -26,15 +29,7 @@ fn found(remaining: Option<Nanos>, ahead: u64) -> Contended {
     }
 }
 
-const ENDLESS: Contended = Contended {
-    remaining: None,
-    ahead: 0,
-    redis_us: 1,
-    label: None,
-    replies: Vec::new(),
-    at: None,
-    kept: None,
-};
+const ENDLESS: Contended = found(None, 0);
 const FIVE: Nanos = Nanos::ms(5_000);
 
 #[test]
