@@ -397,7 +397,11 @@ async fn kinds_that_cannot_share_a_name_are_told_apart(spawn: Spawn) {
             let lock = other.lock(&stack.client(), &["a", "b"], "you");
             let is_alike = other.stored() == kind.stored();
             let told = if is_alike { "held" } else { "wrong_type" };
-            assert_eq!(code(lock.try_acquire().await), told, "{kind:?}, then {other:?}");
+            assert_eq!(
+                code(lock.try_acquire().await),
+                told,
+                "{kind:?}, then {other:?}"
+            );
             let inspected = lock
                 .inspect()
                 .await
