@@ -20,6 +20,7 @@ mod seen;
 mod slot;
 mod ticket;
 mod turn;
+mod work;
 
 use std::fmt;
 use std::pin::pin;

@@ -29,17 +29,15 @@
 
 use std::time::Duration;
 
-use super::decide::{Turn, Under, decide};
+use super::decide::{Under, decide};
 use super::decided::Decided;
 use super::driver::Driver;
-use super::gather::Bound;
 use super::guessed::{Found, Guessed};
-use super::known::{Known, may_guess};
 use super::reads::{Reads, bytes, retain};
 use super::section::Section;
 use super::seen::Expected;
+use super::work::Work;
 use crate::command::Reply;
-use crate::lock::Lock;
 use crate::operation::{Claim, Granted, RunOrLock};
 use crate::resp;
 use crate::runtime::Runtime;
@@ -75,13 +73,12 @@ const MANY: usize = 2;
 /// # Errors
 /// It must wait for the lock. So many requests were sent.
 pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
 ) -> Result<Option<Found<S, T, R>>, u32> {
-    if !may_guess::<S, _, _>(lock) || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
+    let Work {
+        turn, lock, known, ..
+    } = *work;
+    if !work.may_guess() || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
         return Err(0);
     }
     // Pauses are counted: clocks of different clients may have nothing in common.
@@ -101,7 +98,11 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
             true => IfWrong::Takes,
             false => IfWrong::Leaves,
         };
-        match once(section, turn, &lock, bound, known, if_wrong).await {
+        let work = Work {
+            lock: &lock,
+            ..*work
+        };
+        match once(&work, if_wrong).await {
             Tried::Done(found) => return Ok(found),
             Tried::Unable => break,
             Tried::Held(requests) => {
@@ -120,24 +121,11 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
 /// Decides by what the last holder of the lock left, who handed the lock over. Returns a turn that
 /// still has the lock.
 pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
     granted: Granted,
     left: &Left,
 ) -> Option<Found<S, T, R>> {
-    let prepared = prepare(
-        section,
-        turn,
-        lock,
-        bound,
-        known,
-        &granted.claim,
-        Some(left),
-    );
-    let prepared = match prepared {
+    let prepared = match prepare(work, &granted.claim, Some(left)) {
         Ok(prepared) => {
             // A driver that was passed over must not write.
             if !granted.claim.use_up() {
@@ -146,35 +134,31 @@ pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
             prepared
         }
         Err(Unprepared::Over) => {
-            drop(lock.granted(granted));
+            drop(work.lock.granted(granted));
             return None;
         }
-        Err(Unprepared::Unable) => Prepared::reading(turn, bound, lock)?,
+        Err(Unprepared::Unable) => Prepared::reading(work)?,
     };
-    match send(turn, lock, known, granted.claim, prepared, IfWrong::Keeps).await {
+    match send(work, granted.claim, prepared, IfWrong::Keeps).await {
         Tried::Done(found) => found,
         // It was lost.
         _ => {
-            end(turn);
+            end(work.turn);
             None
         }
     }
 }
 
 async fn once<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
     if_wrong: IfWrong,
 ) -> Tried<S, T, R> {
     // If there is an error, who asks for the lock has it, too.
-    let Ok(claim) = lock.new_claim() else {
+    let Ok(claim) = work.lock.new_claim() else {
         return Tried::Unable;
     };
-    match prepare(section, turn, lock, bound, known, &claim, None) {
-        Ok(prepared) => send(turn, lock, known, claim, prepared, if_wrong).await,
+    match prepare(work, &claim, None) {
+        Ok(prepared) => send(work, claim, prepared, if_wrong).await,
         Err(Unprepared::Over) => Tried::Done(None),
         Err(Unprepared::Unable) => Tried::Unable,
     }
@@ -200,12 +184,8 @@ struct Prepared<S: Section> {
 
 impl<S: Section> Prepared<S> {
     /// Nothing is known: it only learns what the reads find.
-    fn reading<T: Transport, R: Runtime>(
-        turn: &Turn<S>,
-        bound: Bound,
-        lock: &Lock<T, R>,
-    ) -> Option<Self> {
-        let items = turn.ask(bound)?;
+    fn reading<T: Transport, R: Runtime>(work: &Work<'_, S, T, R>) -> Option<Self> {
+        let items = work.turn.ask(work.bound)?;
         let reads = Reads::of(items.iter().map(|item| &**item));
         // One reply more than there are reads, which no reads find.
         let expected = vec![Reply::Nil; reads.commands.len() + 1];
@@ -219,7 +199,7 @@ impl<S: Section> Prepared<S> {
                 expected,
                 decided: Decided::NOTHING,
                 common: Vec::new(),
-                begun_at: lock.runtime().now(),
+                begun_at: work.lock.runtime().now(),
             },
         })
     }
@@ -227,14 +207,17 @@ impl<S: Section> Prepared<S> {
 
 /// Decides by what the reads will find, as far as that is known.
 fn prepare<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
     claim: &Claim,
     left: Option<&Left>,
 ) -> Result<Prepared<S>, Unprepared> {
+    let Work {
+        turn,
+        lock,
+        bound,
+        known,
+        ..
+    } = *work;
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
         return Err(Unprepared::Over);
@@ -266,7 +249,7 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
             check_writes: &|writes| claim.check_writes(writes),
             is_late: &|| false,
         };
-        decide(section, turn, &items, &under)
+        decide(work.section, turn, &items, &under)
     };
     let is_decided: Vec<_> = (0..items.len())
         .map(|place| decided.places.contains(&place))
@@ -276,7 +259,7 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     reads.retain(&is_decided);
     let common = match decided.writes.is_empty() && left.is_none() {
         true => Vec::new(),
-        false => known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound),
+        false => work.in_common(&reads, &decided.writes),
     };
     if bytes(&reads.commands) + bytes(&decided.writes) + bytes(&common) + text.len() > bound.bytes {
         turn.retreat();
@@ -300,13 +283,12 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
 }
 
 async fn send<S: Section, T: Transport, R: Runtime>(
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
     claim: Claim,
     prepared: Prepared<S>,
     if_wrong: IfWrong,
 ) -> Tried<S, T, R> {
+    let Work { turn, lock, .. } = *work;
     let Prepared { guessed, text, .. } = prepared;
     // If this does not end, the next driver gives the lock back.
     if prepared.is_decided && !turn.commit(&claim.token) {
@@ -324,18 +306,16 @@ async fn send<S: Section, T: Transport, R: Runtime>(
     let outcome = lock.guess(claim, &guess).await;
     match outcome {
         Ok(RunOrLock::Ran { fence, replies }) => {
-            guessed.ran(turn, lock, known, fence, replies);
+            guessed.ran(work, fence, replies);
             Tried::Done(None)
         }
-        Ok(RunOrLock::Lock(granted)) => {
-            Tried::Done(Some(guessed.locked(turn, lock, known, *granted)))
-        }
+        Ok(RunOrLock::Lock(granted)) => Tried::Done(Some(guessed.locked(work, *granted))),
         Ok(RunOrLock::Missed {
             redis_us,
             replies,
             requests,
         }) => {
-            guessed.missed(turn, lock, known, redis_us, &replies);
+            guessed.missed(work, redis_us, &replies);
             Tried::Wrong(requests)
         }
         Ok(RunOrLock::Held(requests)) => {
@@ -344,7 +324,7 @@ async fn send<S: Section, T: Transport, R: Runtime>(
             Tried::Held(requests)
         }
         Err(error) => {
-            guessed.failed(turn, lock, known, &error);
+            guessed.failed(work, &error);
             Tried::Done(None)
         }
     }

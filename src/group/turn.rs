@@ -8,10 +8,11 @@ use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess;
 use super::guessed::Found;
-use super::known::{Known, may_guess};
+use super::known::Known;
 use super::pace::Pace;
 use super::reads::{Reads, retain};
 use super::section::Section;
+use super::work::Work;
 use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::operation::OfTurn;
@@ -34,38 +35,47 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
             lock.runtime().sleep(beat).await;
         }
     };
-    let work = async {
-        let under_lock = match guess::run(section, &turn, lock, bound, known).await {
+    let work = Work {
+        section,
+        turn: &turn,
+        lock,
+        bound,
+        known,
+    };
+    let done = async {
+        let found = match guess::run(&work).await {
             Ok(found) => found,
-            Err(sent) => acquire(section, &turn, &lock.without(sent), bound, known).await,
+            Err(sent) => {
+                let lock = &lock.without(sent);
+                acquire(&Work { lock, ..work }).await
+            }
         };
-        if let Some(found) = under_lock {
-            work(section, &turn, lock, bound, known, found).await;
+        if let Some(found) = found {
+            under_lock(&work, found).await;
         }
     };
-    select(pin!(work), beats).await;
+    select(pin!(done), beats).await;
     turn.hand_on(lock.runtime()).await;
 }
 
 /// Waits for the lock. `None` if that was in vain: the callers know why.
 async fn acquire<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+    work: &Work<'_, S, T, R>,
 ) -> Option<Found<S, T, R>> {
+    let Work {
+        turn, lock, known, ..
+    } = *work;
     let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
     let asked = || {
-        if let Some(asked_for) = turn.ask(bound) {
+        if let Some(asked_for) = turn.ask(work.bound) {
             reads = Reads::of(asked_for.iter().map(|item| &**item));
             items = asked_for;
         }
         reads.commands.clone()
     };
     let of_turn = OfTurn {
-        guesses: may_guess::<S, _, _>(lock),
+        guesses: work.may_guess(),
         listens: known.seen.is_crowded(lock.key()),
     };
     let granted = lock.acquire_for_turn(&turn.acquisition, of_turn, asked);
@@ -73,7 +83,7 @@ async fn acquire<S: Section, T: Transport, R: Runtime>(
         Ok(mut granted) => {
             known.seen.waited_behind(lock.key(), granted.ahead);
             if let Some(left) = granted.left.take() {
-                return guess::handed(section, turn, lock, bound, known, granted, &left).await;
+                return guess::handed(work, granted, &left).await;
             }
             let (lease, replies) = lock.granted(granted);
             Some(Found {
@@ -91,14 +101,14 @@ async fn acquire<S: Section, T: Transport, R: Runtime>(
     }
 }
 
-async fn work<S: Section, T: Transport, R: Runtime>(
-    section: &S,
-    turn: &Turn<S>,
-    lock: &Lock<T, R>,
-    bound: Bound,
-    known: Known<'_>,
+/// Decides, writes and gives the lock back.
+async fn under_lock<S: Section, T: Transport, R: Runtime>(
+    work: &Work<'_, S, T, R>,
     found: Found<S, T, R>,
 ) {
+    let Work {
+        turn, lock, known, ..
+    } = *work;
     let Found {
         lease,
         mut items,
@@ -122,12 +132,12 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         let under = Under {
             reads: &reads,
             replies: &replies,
-            max_bytes: bound.bytes,
+            max_bytes: work.bound.bytes,
             fence: if S::USES_FENCE { lease.fence() } else { 0 },
             check_writes: &|writes| lease.check_writes(writes),
             is_late: &|| lease.remaining() < lock.lasts() / 4,
         };
-        decide(section, turn, &items, &under)
+        decide(work.section, turn, &items, &under)
     };
     let count = decided.answers.len();
     known
@@ -138,11 +148,11 @@ async fn work<S: Section, T: Transport, R: Runtime>(
     let behind = answers.split_off(decided.first_write.min(count));
     // An answer that depends on no write is true whatever the outcome of the commit.
     turn.answer(answers);
-    let common = known.in_common::<S, _, _>(lock, &reads, &decided.writes, bound);
+    let common = work.in_common(&reads, &decided.writes);
     let fence = lease.fence();
     let tells = known.seen.is_crowded(lock.key()) && !common.is_empty();
     let waiting = if decided.writes.is_empty() && !tells {
-        known.note::<S, _, _>(lock, fence, reads.found(&common, &replies), &reads);
+        work.note(fence, reads.found(&common, &replies), &reads);
         release(turn, lease).await
     } else {
         // If the commit does not end, the next driver gives the lease back.
@@ -155,8 +165,8 @@ async fn work<S: Section, T: Transport, R: Runtime>(
         turn.end(match outcome {
             Ok(mut replies) => {
                 let found = decided.split_off_found(&mut replies);
-                known.meets(lock, &reads, reads.alone(decided.writers()));
-                known.note::<S, _, _>(lock, fence, common.into_iter().zip(found), &reads);
+                work.meets(&reads, reads.alone(decided.writers()));
+                work.note(fence, common.into_iter().zip(found), &reads);
                 decided.committed(behind, replies)
             }
             Err(error) => behind.iter().map(|_| Err(error.clone())).collect(),
