@@ -10,8 +10,12 @@ use std::time::Duration;
 use crate::bridge::Bridge;
 use crate::command::{Command, Reply};
 use crate::drive::Host;
+#[cfg(doc)]
+use crate::error::ReservationError;
 use crate::error::{Error, Fault};
 use crate::kind::Kind;
+#[cfg(doc)]
+use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::name::Name;
 use crate::once::{Cached, Once};

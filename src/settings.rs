@@ -81,8 +81,8 @@ pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault>
     kind.check_commands()
 }
 
-/// The first invalid option, if one is. Every call that would send something fails with it instead.
 /// Whether all that a client, a lock or a throttle was given is valid: else the first that is not.
+/// Every call that would send something fails with it instead.
 #[derive(Clone)]
 pub(crate) struct Checked(Option<Arc<Fault>>);
 

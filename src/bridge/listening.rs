@@ -121,7 +121,8 @@ impl Listening {
             Dialect::Upstash => {
                 let data = part.trim_end_matches(['\r', '\n']).strip_prefix("data:")?;
                 let (kind, rest) = data.trim_start().split_once(',')?;
-                said(kind, rest.strip_prefix(&self.channel)?.strip_prefix(','))
+                let payload = rest.strip_prefix(&self.channel)?.strip_prefix(',')?;
+                said(kind, Some(payload))
             }
             Dialect::Webdis => {
                 let said_of = json::members(part, &["SUBSCRIBE"])?.pop()?;
@@ -129,19 +130,16 @@ impl Listening {
                     return None;
                 };
                 let is_ours = channel.as_str()? == self.channel;
-                said(
-                    kind.as_str()?,
-                    is_ours.then(|| payload.as_str().unwrap_or_default()),
-                )
+                said(kind.as_str().filter(|_| is_ours)?, payload.as_str())
             }
         }
     }
 }
 
 fn said(kind: &str, payload: Option<&str>) -> Option<Push> {
-    match (kind, payload?) {
-        ("subscribe", _) => Some(Push::Listening),
-        ("message", payload) => Some(Push::Message(payload.to_owned())),
+    match kind {
+        "subscribe" => Some(Push::Listening),
+        "message" => Some(Push::Message(payload?.to_owned())),
         _ => None,
     }
 }
@@ -208,6 +206,7 @@ mod tests {
             &[
                 r#"{"SUBSCRIBE":["message","{a}:wake:y","7 8"]}"#,
                 r#"{"SUBSCRIBE":["message","{a}:wake:x"]}"#,
+                r#"{"SUBSCRIBE":["message","{a}:wake:x",7]}"#,
                 r#"{"EVAL":[1,"x.1"]}"#,
                 r#"{"SUBSCRIBE":[false,"ERR no"]}"#,
                 "}}",
