@@ -219,7 +219,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     /// of a burst counts for all, unless a later call's is over before.
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
-        let shortest = ttl::shown(self.wait);
+        let shortest = ttl::Shown(self.wait);
         let what =
             format!("the longest wait of a debounce is from its wait ({shortest}) to 24 hours");
         let checked = ttl::check_range(&what, self.wait..=LONGEST_DEBOUNCE, max_wait);

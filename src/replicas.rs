@@ -22,7 +22,7 @@ impl Replicas {
             count > 0 && ttl::is_valid(within, ttl::SHORTEST..=LONGEST),
             format_args!(
                 "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {count} within {}",
-                ttl::shown(within)
+                ttl::Shown(within)
             ),
         )?;
         Ok(Self { count, within })

@@ -1,5 +1,6 @@
 //! How long a lease lasts, and other times that callers give.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -14,11 +15,17 @@ pub(crate) const SHORTEST: Duration = Duration::from_millis(1);
 
 /// In milliseconds, as errors show it. `Duration`'s own `Debug` would bring more code into the
 /// wasm.
-pub(crate) fn shown(time: Duration) -> String {
-    let whole = (time.as_secs().saturating_mul(1_000)).saturating_add(time.subsec_millis().into());
-    match time.subsec_nanos() % 1_000_000 {
-        0 => format!("{whole} ms"),
-        nanos => format!("{whole}.{nanos:06} ms"),
+pub(crate) struct Shown(pub(crate) Duration);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(time) = self;
+        let whole =
+            (time.as_secs().saturating_mul(1_000)).saturating_add(time.subsec_millis().into());
+        match time.subsec_nanos() % 1_000_000 {
+            0 => write!(f, "{whole} ms"),
+            nanos => write!(f, "{whole}.{nanos:06} ms"),
+        }
     }
 }
 
@@ -28,7 +35,7 @@ pub(crate) fn check(ttl: Duration) -> Result<(), Fault> {
     let what = "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not";
     Fault::unless(
         is_valid(ttl, MIN..=MAX),
-        format_args!("{what} {}", shown(ttl)),
+        format_args!("{what} {}", Shown(ttl)),
     )
 }
 
@@ -43,7 +50,7 @@ pub(crate) fn check_range(
 ) -> Result<(), Fault> {
     Fault::unless(
         is_valid(time, range),
-        format_args!("{what}, in whole milliseconds, not {}", shown(time)),
+        format_args!("{what}, in whole milliseconds, not {}", Shown(time)),
     )
 }
 

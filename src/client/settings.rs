@@ -33,7 +33,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.topology_mut().request_timeout = timeout;
-        let given = ttl::shown(timeout);
+        let given = ttl::Shown(timeout);
         self.with(Fault::unless(
             timeout >= ttl::SHORTEST,
             format_args!("the time-out of a request is 1 ms or more, not {given}"),
