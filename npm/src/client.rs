@@ -60,8 +60,21 @@ pub(crate) fn make(
     kind: &str,
     mut words: Words,
 ) -> Result<Option<Kind>, Fault> {
+    match kind {
+        "lock" => lock(client.lock(&words.text()), words).map(Some),
+        _ => other(client, kind, words),
+    }
+}
+
+fn limit(mut words: Words) -> Limit {
+    let (name, limit) = (words.text(), words.maybe_count().unwrap_or_default());
+    Limit::new(name, limit).permits(words.maybe_count().unwrap_or_default())
+}
+
+/// What most handlers have none of. A host compiles what is called, and they do not wait for this.
+#[inline(never)]
+fn other(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
     let made = match kind {
-        "lock" => client.lock(&words.text()),
         "reentrant" => client.reentrant(&words.text(), &words.text()),
         "semaphore" => client.semaphore(&words.text(), words.maybe_count().unwrap_or_default()),
         "reservations" => {
@@ -71,19 +84,13 @@ pub(crate) fn make(
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
         "limits" => client.limits(words.lists().map(limit)),
-        _ => return other(client, kind, words),
+        _ => return no_lock(client, kind, words),
     };
     lock(made, words).map(Some)
 }
 
-fn limit(mut words: Words) -> Limit {
-    let (name, limit) = (words.text(), words.maybe_count().unwrap_or_default());
-    Limit::new(name, limit).permits(words.maybe_count().unwrap_or_default())
-}
-
-/// What is no lock: work that is executed once, and calls that are paced.
-#[inline(never)]
-fn other(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
+/// Work that is executed once, and calls that are paced.
+fn no_lock(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
     match kind {
         "once" => once(client.once(&words.text()), words),
         "cached" => {
