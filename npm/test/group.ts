@@ -246,6 +246,30 @@ export const group: Suite = {
     equal(left(outcomes), [99, 98, "RangeError: 2 is refused", 97]);
   },
 
+  async an_item_that_is_refused_changes_nothing_of_what_the_others_share(stack) {
+    const stock = { key: `${stack.mark}stock` };
+    const section = (usesFence: boolean): Section<string, number, Turn> => ({
+      usesFence,
+      reads: () => [["GET", stock]],
+      begin: () => ({}),
+      decide(fault, [found], turn) {
+        turn.left = (turn.left ?? Number(found)) - 1;
+        if (fault === "throws") throw new RangeError("it is refused");
+        return { answer: turn.left, writes: [["SET", fault === "marks no key" ? "stock" : stock, turn.left]] };
+      },
+    });
+    for (const usesFence of [true, false]) {
+      for (const fault of ["throws", "marks no key"]) {
+        await stack.redis("SET ~stock 100");
+        const sale = new GroupCommit(section(usesFence));
+        const submit = (item: string) => sale.submit(stack.lock("a"), item);
+        const outcomes = await Promise.allSettled([fault, "", fault, "", fault].map(submit));
+        equal(outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : null)), [null, 99, null, 98, null]);
+        equal(await stack.redis("GET ~stock"), "98");
+      }
+    }
+  },
+
   async a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(stack) {
     for (const [fate, landed] of [["lose the request", false], ["lose the answer", true]] as const) {
       await stack.redis("SET ~stock 100");
