@@ -117,8 +117,10 @@ export class Once<L extends Lease | undefined = Lease> {
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
     const lease = Lease.of(this.key, key, instance, begun.lease, { ...host, signal: undefined });
     let done: OnceOutcome<T> | undefined;
+    let hasWorked = false;
     const execute = async () => {
       const value = await work(lease);
+      hasWorked = true;
       const text = this.#write(value);
       const stored = await this.#orNotKept(() => lease.store((thing) => thing.makeWith(once, words(text))));
       return (done = { value, replayed: false, ...stored });
@@ -128,9 +130,11 @@ export class Once<L extends Lease | undefined = Lease> {
     } catch (error) {
       // Nor could the lease be given back.
       if (done?.notKept) return done;
-      // What is stale is better than nothing.
+      // What is stale is better than nothing. A result that the work could not keep is of another
+      // key.
       const [copy] = begun.replies;
-      if (typeof copy !== "string" || error instanceof ResultError || isAborted(signals)) throw error;
+      const isTooMuch = hasWorked && error instanceof ResultError;
+      if (typeof copy !== "string" || isTooMuch || isAborted(signals)) throw error;
       return { value: this.#read(copy.slice(copy.indexOf(" ") + 1)) as T, replayed: true };
     }
   }
