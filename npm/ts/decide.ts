@@ -18,13 +18,17 @@ export interface Under {
   readonly isLate: () => boolean;
 }
 
+/** How many decisions of a turn are made again. A crowd of refused items must not keep a host busy. */
+const AGAIN = 1_024;
+
 /**
  * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
  * left. Items for whose replies others left no room wait for the next turn.
  *
  * An item is never a reason not to decide the others: if its decision throws, its writes cannot be
  * sent, or they are too large for a turn with others, the others are decided again as if it was not
- * there, since it may have changed their state. If that leaves none, the first one has the turn.
+ * there, since it may have changed their state. If that leaves none, the first one has the turn. If
+ * that is often so, those behind wait for the next turn.
  */
 export function decide<Item, Answer, State>(
   section: Section<Item, Answer, State>,
@@ -34,9 +38,14 @@ export function decide<Item, Answer, State>(
 ): Decided<Answer> {
   const refused = new Map<number, Outcome<Answer>>();
   const large = new Set<number>();
+  let again = 0;
   for (let present = items; ; ) {
     const decided = decideAll(section, driven, present, under, refused, large);
-    if (decided === undefined) continue;
+    if (typeof decided === "number") {
+      again += decided;
+      if (again > AGAIN) present = items.slice(0, Math.max(decided, 1));
+      continue;
+    }
     if (decided.outcomes.length > 0) return decided;
     present = items.slice(0, 1);
     large.clear();
@@ -45,7 +54,7 @@ export function decide<Item, Answer, State>(
 
 /**
  * Decides the items except those at the `large` places. Those at the `refused` ones are told so.
- * Nothing if one more is found to be such an item: its place is noted.
+ * If one more is found to be such an item, the result is its place.
  */
 function decideAll<Item, Answer, State>(
   section: Section<Item, Answer, State>,
@@ -54,7 +63,7 @@ function decideAll<Item, Answer, State>(
   under: Under,
   refused: Map<number, Outcome<Answer>>,
   large: Set<number>,
-): Decided<Answer> | undefined {
+): Decided<Answer> | number {
   const { line, turn, home } = driven;
   const { reads, replies, maxBytes } = under;
   const checked = (commands: readonly Command[]) => {
@@ -95,8 +104,8 @@ function decideAll<Item, Answer, State>(
       return answer;
     };
     const outcome = refused.get(at) ?? attempt(decideOne);
-    if (isTooLarge) return void large.add(at);
-    if (mayHaveChanged && "error" in outcome) return void refused.set(at, outcome);
+    if (isTooLarge) return large.add(at), at;
+    if (mayHaveChanged && "error" in outcome) return refused.set(at, outcome), at;
     places.push(at);
     outcomes.push(outcome);
   }

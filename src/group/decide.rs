@@ -20,35 +20,45 @@ pub(super) type Turn<S> = Driver<Pending<<S as Section>::Item>, <S as Section>::
 /// An item is never a reason not to decide the others: if its decision panics, its writes cannot be
 /// sent, or they are too large for a turn with others, the others are decided again as if it was
 /// not there, since it may have changed what they share. If that leaves none, the first one has the
-/// turn.
+/// turn. If that is often so, those behind wait for the next turn.
 pub(super) fn decide<S: Section>(
     section: &S,
     turn: &Turn<S>,
     items: &[Arc<Pending<S::Item>>],
     under: &Under<'_>,
 ) -> Decided<S::Answer> {
+    /// How many decisions of a turn are made again. A crowd of refused items must not keep a
+    /// process busy.
+    const AGAIN: usize = 1_024;
     let (mut refused, mut large) = (BTreeMap::new(), BTreeSet::new());
-    let mut items = items;
+    let (mut items, mut again) = (items, 0);
     loop {
         let decided = catch_unwind(AssertUnwindSafe(|| {
             decide_all(section, turn, items, under, &refused, &large)
         }));
-        match decided {
+        let place = match decided {
             Ok(Ok(decided)) if decided.answers.is_empty() => {
                 (items, large) = (&items[..1], BTreeSet::new());
+                continue;
             }
             Ok(Ok(decided)) => return decided,
             Ok(Err(Without::Large(place))) => {
                 large.insert(place);
+                place
             }
             Ok(Err(Without::Refused(place, error))) => {
                 refused.insert(place, error);
+                place
             }
             // A panic of the section's `end` is nobody's.
             Err(panic) => match turn.deciding() {
-                Some(place) if refused.insert(place, panicked()).is_none() => {}
+                Some(place) if refused.insert(place, panicked()).is_none() => place,
                 _ => resume_unwind(panic),
             },
+        };
+        again += place;
+        if again > AGAIN {
+            items = &items[..place.max(1)];
         }
     }
 }
