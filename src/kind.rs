@@ -254,6 +254,17 @@ impl Kind {
         matches!(self.row.waking, Waking::HandOver)
     }
 
+    /// How many may have it at once.
+    pub(crate) fn at_once(&self) -> u64 {
+        if ptr::eq(self.row, &rows::READER) {
+            return u64::MAX;
+        }
+        let permits = self
+            .permits()
+            .filter(|_| ptr::eq(self.row, &rows::SEMAPHORE));
+        permits.map_or(1, |(permits, ..)| permits.into())
+    }
+
     /// The channel on which holders of `name` are told to look whether they still have it; `None`
     /// for several names, or if no bridge could transport this one.
     pub(crate) fn loss(name: &Name) -> Option<String> {

@@ -62,7 +62,7 @@ impl Acquire {
             Some(Meaning::Granted(grant)) => return Some(Attempted::Granted(grant)),
             Some(Meaning::Ours) => (true, true),
             Some(Meaning::MayBeFree) => (true, self.until_affordable(cx).is_zero()),
-            Some(Meaning::Superseded) | None => (is_confirmed && self.is_first(), true),
+            Some(Meaning::Superseded) | None => (is_confirmed && self.may_have_room(), true),
         };
         // Also a waiter that hears of its turn: the last request leaves at the end of the wait.
         let again = again && !self.wait.schedule.is_over(cx.now) && self.tries_left() > 0;
@@ -140,9 +140,10 @@ impl Acquire {
         self.go_on(cx, attempted)
     }
 
-    fn is_first(&self) -> bool {
-        let found = self.wait.found.as_ref();
-        found.is_some_and(|found| found.contended.ahead == 0) && self.tries_left() > 0
+    /// Whether those that are ahead may leave room for it.
+    fn may_have_room(&self) -> bool {
+        let (found, most) = (self.wait.found.as_ref(), self.claim.lock.kind.at_once());
+        found.is_some_and(|found| found.contended.ahead < most) && self.tries_left() > 0
     }
 
     /// What `message` means beside the last answer, if there is one: the lease that a release
@@ -253,9 +254,11 @@ impl Acquire {
                     self.ask_when_affordable(cx)
                 }
             },
-            // The lock may have been freed before anybody could be told. If others are ahead, the
-            // first one takes it, and hands it on.
-            Some(Wakeup::Confirmed) if !is_lost && self.is_first() => self.stop_pausing(cx, &pause),
+            // The lock may have been freed before anybody could be told. If others are ahead who
+            // leave no room, the first one takes it, and hands it on.
+            Some(Wakeup::Confirmed) if !is_lost && self.may_have_room() => {
+                self.stop_pausing(cx, &pause)
+            }
             None if is_over && pause.is_to_ask => self.stop_pausing(cx, &pause),
             None if !is_over => self.step(Step::Pausing(pause)),
             _ => self.pause(cx, pause),

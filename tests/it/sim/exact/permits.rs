@@ -30,6 +30,32 @@ fn second_follows_after(redis: Redis) -> u64 {
     })
 }
 
+/// Two wait, and one release leaves room for both, when the second has asked and does not listen
+/// yet. Returns how many milliseconds after it asked the second has its place.
+fn latecomer_follows_after(all: fn(&SimClient) -> SimLock, one: fn(&SimClient) -> SimLock) -> u64 {
+    play(move |case| async move {
+        let holder = all(&client(&case, &machine()))
+            .try_acquire()
+            .await
+            .expect("all");
+        let waits = || {
+            let lock = one(&client(&case, &machine())).wait_timeout(s(60));
+            meanwhile(&case, &machine(), async move {
+                lock.acquire().await.expect("a place").into_token();
+            })
+        };
+        let first = waits();
+        sleep(&case, 100).await;
+        let (second, asked_at) = (waits(), case.world.now() / MS);
+        // Its request is there, and its subscription is not when the release is.
+        sleep(&case, 10).await;
+        holder.release().await.expect("it was held");
+        sleep(&case, 10_000).await;
+        first.told();
+        second.at().expect("a place") - asked_at
+    })
+}
+
 stories! {
     // The message takes as long as the first waiter's answer. Then the second asks, and is
     // answered.
@@ -39,4 +65,13 @@ stories! {
         "if want and not is_full(want) then redis.pcall('PUBLISH', channel, '0') end",
         "",
     )) => 1_001..,
+    // Four ways until it listens, and two until it is answered.
+    a_latecomer_has_the_permit_that_is_left: latecomer_follows_after(
+        |client| client.semaphore("a", 2).weight(2),
+        |client| client.semaphore("a", 2),
+    ) => 60,
+    a_latecomer_reads_beside_the_first: latecomer_follows_after(
+        |client| client.read_write("a").write(),
+        |client| client.read_write("a").read(),
+    ) => 60,
 }
