@@ -195,7 +195,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// acquisitions of this `Lock`, so it can be raised during a sale. [`Lock::inspect`] says how
     /// many are free and confirmed. How many are confirmed is a number at `{name}:confirmed`, which
     /// never expires: lower it with Redis if something comes back, and delete it behind a sale.
-    /// [`Lock::force_release`] gives back what is reserved, and leaves what is confirmed.
+    /// [`Lock::force_release`] gives back what is reserved, and leaves what is confirmed. No
+    /// [semaphore](Client::semaphore) may have the same name: the bounds of owners would be wrong.
     ///
     /// While too few units are free, since others have reserved them, an acquisition fails with
     /// [`Error::Held`] at once: by default it [does not wait](Lock::wait_timeout), and nobody

@@ -59,7 +59,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// (<https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html>).
     ///
     /// A [resumed](crate::Lock::resume) lease learns its fence by its first renewal or
-    /// [`exec`](Lease::exec). Until then this is 0.
+    /// [`exec`](Lease::exec) that succeeds. Until then this is 0.
     pub fn fence(&self) -> u64 {
         self.hold.fence()
     }

@@ -82,7 +82,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * A number that is higher than that of every earlier lease of this name. Storage outside of Redis
    * can refuse a write whose fence is lower than the last one it saw. That protects it from a
    * holder that outlived its lease. A resumed lease learns its fence by its first renewal or
-   * `exec`. Until then this is 0.
+   * `exec` that succeeds. Until then this is 0.
    */
   get fence(): number {
     if (this.#fence === 0 && !this.#held.isGone && !this.#held.hasFailed) this.#fence = Number(this.#held.ask("fence"));
