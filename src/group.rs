@@ -167,7 +167,8 @@ impl<S: Section> GroupCommit<S> {
 
     /// Has `item` decided in the next turn of `lock` that has room for it, and returns its answer.
     ///
-    /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. One of the callers
+    /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. With none, that of
+    /// one caller at a time is decided, and the others are [`Error::Held`]. One of the callers
     /// drives the turn. It does so with its own lock, in the background of its [`Runtime`], so the
     /// turn goes on if that caller is gone.
     ///
