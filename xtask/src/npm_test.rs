@@ -357,12 +357,9 @@ mod tests {
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
         let of_all = in_rust("every_kind");
         for kind in [
-            "semaphore",
             "take_over",
-            "weights",
             "reservations",
             "read_write",
-            "multi",
             "once",
             "throttle",
             "debounce",
