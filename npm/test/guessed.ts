@@ -1,6 +1,7 @@
 // Turns that nobody competes with: one request each, without the lock. The promises are those of
 // tests/it/group/guessed.rs, with the same names.
-import { type Decision, EdgelockError, type FetchInit, GroupCommit, type Lock, type LockEvent, type LockOptions, type Reply, type Section } from "edgelock";
+import { type Command, type Decision, EdgelockError, type FetchInit, GroupCommit, type Lock, type LockOptions, type Reply, type Section } from "edgelock";
+import { watchTurns } from "./group.js";
 import { check, equal, eventually, fails, Network, type Stack, type Suite, take, thrown, withoutBeats } from "./harness.js";
 
 /** What is left behind an order; `null` if it was not sold. */
@@ -23,22 +24,19 @@ class Stock implements Section<number, Left, Turn> {
     [this.#stock, this.#orders, this.#log] = [{ key: `${mark}stock` }, { key: `${mark}orders` }, { key: `${mark}log` }];
   }
 
-  reads(number: number) {
-    return [["GET", this.#stock], ["HGET", this.#orders, number]] as const;
-  }
+  // Own properties, so that a section with other parts is spread from it.
+  readonly reads = (number: number): Command[] => [["GET", this.#stock], ["HGET", this.#orders, number]];
 
-  begin(): Turn {
-    return {};
-  }
+  readonly begin = (): Turn => ({});
 
-  decide(number: number, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Left> {
+  readonly decide = (number: number, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Left> => {
     this.fences.add(fence);
     if (typeof known === "string") return { answer: Number(known) };
     turn.left ??= Number(stock);
     if (turn.left === 0) return { answer: null };
     const left = --turn.left;
     return { answer: left, writes: [["SET", this.#stock, left], ["HSET", this.#orders, number, left], ["RPUSH", this.#log, number]] };
-  }
+  };
 }
 
 type Sale = GroupCommit<number, Left, Turn>;
@@ -92,8 +90,7 @@ async function cost(stack: Stack, lock: Lock, network: Network, section: Section
 
 export const guessed: Suite = {
   async a_turn_that_nobody_competes_with_is_one_request(stack) {
-    const turns: number[] = [];
-    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const { turns, onEvent } = watchTurns();
     const { network, lock } = watched(stack, undefined, { onEvent });
     await stack.redis("SET ~stock 3");
     const section = new Stock(stack);
@@ -155,9 +152,7 @@ export const guessed: Suite = {
 
   async a_turn_expects_what_a_look_found(stack) {
     const { network, lock } = watched(stack);
-    const stock = new Stock(stack);
-    const section = { usesFence: false, reads: stock.reads.bind(stock), begin: stock.begin, decide: stock.decide.bind(stock), peek: () => undefined };
-    const sale = await begun(stack, lock, section);
+    const sale = await begun(stack, lock, { ...new Stock(stack), peek: () => undefined });
     equal(await sale.submit(lock, 1), 98);
     const before = network.seen.length;
     equal(await sale.submit(lock, 1), 98);
@@ -202,9 +197,8 @@ export const guessed: Suite = {
     check(fences.length === 4 && fences.every((fence, at) => fence > (fences[at - 1] ?? 0)), `${fences}`);
     await stack.redis("DEL ~orders");
     const timed = new Stock(stack);
-    const reads = (number: number) => [...timed.reads(number), ["TIME"]] as const;
     // Two guesses are wrong, and later turns take the lock with the first.
-    equal(await cost(stack, lock, network, { usesFence: false, reads, begin: timed.begin, decide: timed.decide.bind(timed) }), [3, 2, 2]);
+    equal(await cost(stack, lock, network, { ...timed, reads: (number) => [...timed.reads(number), ["TIME"]] }), [3, 2, 2]);
     // A writer excludes readers, whom such a turn would not see.
     await stack.redis("DEL ~orders");
     const writer = stack.client({ fetch: network.fetch }).readWrite("a").write();
