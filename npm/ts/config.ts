@@ -15,8 +15,7 @@ const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ..
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { listen: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
-const OF_A_READ_WRITE: Names<ReadWriteOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
-const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_READ_WRITE;
+const OF_A_READ_WRITE: Names<ReadWriteOptions & LockAllOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_LIMITS: Names<LimitsOptions> = { ...OF_A_REENTRANT, label: 1 };
 const LIMIT: Names<Limit> = { name: 1, limit: 1, permits: 1 };
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
@@ -31,7 +30,7 @@ const KINDS = {
   "a semaphore": OF_A_SEMAPHORE,
   "a reservation": OF_RESERVATIONS,
   "a read/write lock": OF_A_READ_WRITE,
-  "a lock of several names": OF_SEVERAL_NAMES,
+  "a lock of several names": OF_A_READ_WRITE,
   "a lock of several limits": OF_LIMITS,
 };
 export type Kind = keyof typeof KINDS;
