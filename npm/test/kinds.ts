@@ -179,7 +179,8 @@ export const kinds: Suite = {
     for (const lease of leases) await (lease && fails("lost", lease.renew()));
   }),
 
-  an_option_of_another_kind_is_refused: each(async (stack, ask, kind) => {
+  an_option_of_another_kind_or_of_none_or_out_of_range_is_refused: each(async (stack, ask, kind) => {
+    for (const odd of [{ tll: 5_000 }, { ttl: 10.5 }]) await fails("invalid_argument", () => ask(stack.client(), odd as object));
     for (const [option, has] of OPTIONS) {
       if (has.includes(kind)) ask(stack.client(), option as object);
       else check((await fails("invalid_argument", () => ask(stack.client(), option as object))).message.includes(" is no option of "), kind);
