@@ -63,10 +63,8 @@ pub(crate) fn make(
     let made = match kind {
         "lock" => client.lock(&words.text()),
         "reentrant" => client.reentrant(&words.text(), &words.text()),
-        "semaphore" => client.semaphore(&words.text(), words.maybe_count().unwrap_or_default()),
-        "reservations" => {
-            client.reservations(&words.text(), words.maybe_count().unwrap_or_default())
-        }
+        "semaphore" => client.semaphore(&words.text(), words.count()),
+        "reservations" => client.reservations(&words.text(), words.count()),
         "reader" => client.read_write(&words.text()).read(),
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),
@@ -77,8 +75,8 @@ pub(crate) fn make(
 }
 
 fn limit(mut words: Words) -> Limit {
-    let (name, limit) = (words.text(), words.maybe_count().unwrap_or_default());
-    Limit::new(name, limit).permits(words.maybe_count().unwrap_or_default())
+    let (name, limit) = (words.text(), words.count());
+    Limit::new(name, limit).permits(words.count())
 }
 
 /// What is no lock: work that is executed once, and calls that are paced.

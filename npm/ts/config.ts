@@ -41,8 +41,7 @@ export function clientConfig(options: ClientOptions): { readonly said: string; r
   if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
   known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);
-  const quarantineMs = "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined;
-  const said = words("client", "quorum" in options, bridges, ...toSettings(options, quarantineMs));
+  const said = words("client", "quorum" in options, bridges, ...toSettings(options));
   const { onEvent } = options;
   return { said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
 }
@@ -50,7 +49,7 @@ export function clientConfig(options: ClientOptions): { readonly said: string; r
 /** The settings alone, of a client whose bridge is found elsewhere. */
 export function knownSettings(settings: ClientSettings): ClientSettings {
   known(settings, SETTINGS, "a client");
-  toSettings(settings, undefined);
+  toSettings(settings);
   return settings;
 }
 
@@ -133,7 +132,7 @@ function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string):
   return [url, secret, user, either("plainHttp"), either("push"), either("keyLocking"), id];
 }
 
-function toSettings(settings: ClientSettings, quarantineMs: number | undefined): Value[] {
+function toSettings(settings: ClientSettings & Partial<QuorumOptions>): Value[] {
   callable(settings.onEvent, "onEvent");
   callable(settings.fetch, "fetch");
   callable(settings.waitUntil, "waitUntil");
@@ -142,7 +141,7 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
     optionalText(settings.prefix, "prefix"),
     limit(settings.requestTimeout, "requestTimeout", 1),
     count(settings.maxAttempts, "maxAttempts", 1),
-    quarantineMs,
+    milliseconds(settings.restartQuarantine, "restartQuarantine"),
     milliseconds(settings.fenceLife, "fenceLife"),
   ];
 }
