@@ -48,30 +48,6 @@ class Sale {
   };
 }
 
-/** Counts visits, with the same arrays for all pages. */
-class Scratch {
-  readonly #key = { key: "" };
-  readonly #read = ["GET", this.#key] as const;
-  readonly #write = ["SET", this.#key, 0] as [string, { key: string }, number];
-
-  constructor(readonly mark: string) {}
-
-  #of(page: string): void {
-    this.#key.key = `${this.mark}${page}`;
-  }
-
-  reads(page: string): readonly Command[] {
-    this.#of(page);
-    return [this.#read];
-  }
-
-  decide(page: string, [before]: readonly Reply[]): Decision<Reply> {
-    this.#of(page);
-    this.#write[2] = Number(before) + 1;
-    return { answer: before ?? null, writes: [this.#write] };
-  }
-}
-
 const order = (number: number): Order => ({ number });
 const orders = (count: number) => Array.from({ length: count }, (_, number) => order(number));
 
@@ -140,8 +116,17 @@ async function answers(stack: Stack, notes: GroupCommit<Written, number>, items:
 
 export const group: Suite = {
   async a_section_may_use_its_arrays_again(stack) {
-    for (const [page, visits] of [["a", 10], ["b", 20]] as const) await stack.redis(`SET ~${page} ${visits}`);
-    const visits = new GroupCommit(new Scratch(stack.mark));
+    await stack.redis("MSET ~a 10 ~b 20");
+    const key = { key: "" };
+    const [read, write] = [["GET", key] as const, ["SET", key, 0] as [string, { key: string }, number]];
+    const visits = new GroupCommit<string, Reply>({
+      reads: (page) => ((key.key = `${stack.mark}${page}`), [read]),
+      decide(page, [before = null]) {
+        key.key = `${stack.mark}${page}`;
+        write[2] = Number(before) + 1;
+        return { answer: before, writes: [write] };
+      },
+    });
     const lock = stack.lock("pages");
     equal(await Promise.all(["a", "b"].map((page) => visits.submit(lock, page))), ["10", "20"]);
     equal(await stack.redis("MGET ~a ~b"), ["11", "21"]);
@@ -330,15 +315,19 @@ export const group: Suite = {
     await Promise.all(full);
   },
 
-  async an_item_waits_for_its_turn_no_longer_than_its_lock(stack) {
-    const held = await stack.lock("a").acquire();
-    const sale = new GroupCommit(new Sale(stack));
-    const first = sale.submit(stack.lock("a", { wait: 20_000 }), order(0));
-    const error = await fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(1)));
-    check(error instanceof HeldError && error.ahead === 0, `${error}`);
-    await held.release();
-    equal((await first)?.left, 99);
-    equal(await stack.redis("HLEN ~orders"), 1);
+  async each_item_waits_for_its_turn_as_long_as_its_own_lock_says_whoever_drives(stack) {
+    const patience = 20_000;
+    // The first drives, and then the next of those that wait yet.
+    for (const waits of [[patience, 200], [200, patience, 600], [200, 400, patience]]) {
+      await stack.redis("DEL ~stock ~orders");
+      const held = await stack.lock("a", { ttl: 60_000 }).acquire();
+      const sale = new GroupCommit(new Sale(stack));
+      const placed = waits.map((wait, number) => sale.submit(stack.lock("a", { wait }), order(number)));
+      const [patient, outcomes] = [waits.indexOf(patience), Promise.allSettled(placed)];
+      await Promise.all(placed.filter((_, at) => at !== patient).map((hasty) => fails("held", hasty)));
+      await held.release();
+      equal([left(await outcomes)[patient], await stack.redis("HKEYS ~orders")], [99, [`${patient}`]]);
+    }
   },
 
   async a_turn_has_no_more_items_and_bytes_than_it_may(stack) {
@@ -387,22 +376,6 @@ export const group: Suite = {
     await held.release();
     equal((await third)?.left, 99);
     equal(await stack.redis("HKEYS ~orders"), ["2"]);
-  },
-
-  async an_item_waits_no_longer_than_its_own_lock_says_whoever_drives(stack) {
-    const held = await stack.lock("a", { ttl: 60_000 }).acquire();
-    const sale = new GroupCommit(new Sale(stack));
-    const gone = new AbortController();
-    let isTold = false;
-    const first = fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(2)));
-    // The next turn has both of these from its beginning.
-    const driver = thrown(sale.submit(stack.lock("a", { wait: 60_000, signal: gone.signal }), order(0))).finally(() => (isTold = true));
-    await fails("held", sale.submit(stack.lock("a", { wait: 600 }), order(1)));
-    await first;
-    check(!isTold, "the driver waits on");
-    gone.abort();
-    await driver;
-    await held.release();
   },
 
   async a_turn_that_all_have_left_writes_nothing_and_frees_the_lock(stack) {
@@ -582,17 +555,6 @@ export const group: Suite = {
     await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
     equal(await stack.redis("HKEYS ~orders"), ["1"]);
     equal(sale.decided, 1);
-  },
-
-  async a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting(stack) {
-    const held = await stack.lock("a").acquire();
-    const group = new GroupCommit(new Sale(stack));
-    const submit = (wait: number, number: number) => group.submit(stack.lock("a", { wait }), order(number));
-    const hasty = [fails("held", submit(200, 0)), fails("held", submit(400, 1))];
-    const patient = submit(20_000, 2);
-    await Promise.all(hasty);
-    await held.release();
-    equal((await patient)?.left, 99);
   },
 
   async a_section_that_does_not_answer_at_once_is_told_so(stack) {
