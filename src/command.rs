@@ -1,5 +1,7 @@
 //! A Redis command and a Redis reply as plain values.
 
+use std::fmt::Write as _;
+
 use crate::outside;
 
 /// A Redis command that runs together with an operation of the lock, in the same script.
@@ -144,16 +146,25 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) const NONE: Self = Self {
-        text: String::new(),
-        ends: Vec::new(),
-    };
+    /// None yet, with room for the words of most scripts.
+    pub(crate) fn new() -> Self {
+        Self {
+            text: String::with_capacity(256),
+            ends: Vec::with_capacity(16),
+        }
+    }
 
     /// Adds a word of these parts.
     pub(crate) fn add(&mut self, parts: &[&str]) {
         for part in parts {
             self.text += part;
         }
+        self.ends.push(self.text.len());
+    }
+
+    pub(crate) fn add_number(&mut self, number: u64) {
+        // Writing to a text cannot fail.
+        let _ = write!(self.text, "{number}");
         self.ends.push(self.text.len());
     }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::locked::locked;
+use crate::name::Name;
 use crate::runtime::Instant;
 
 /// What is known of a lease.
@@ -12,11 +13,11 @@ pub(crate) trait Holding: Send + Sync {
 
 /// A client has few at a time, so they are searched one after the other.
 #[derive(Default)]
-pub(crate) struct Holds(Mutex<Vec<(String, Weak<dyn Holding>)>>);
+pub(crate) struct Holds(Mutex<Vec<(Name, Weak<dyn Holding>)>>);
 
 impl Holds {
-    pub(crate) fn enter(&self, name: &str, holding: &Arc<dyn Holding>) {
-        let entry = (name.to_owned(), Arc::downgrade(holding));
+    pub(crate) fn enter(&self, name: &Name, holding: &Arc<dyn Holding>) {
+        let entry = (name.clone(), Arc::downgrade(holding));
         locked(&self.0).push(entry);
     }
 
@@ -29,7 +30,7 @@ impl Holds {
     pub(crate) fn has(&self, name: &str, now: Instant) -> bool {
         let is_held = |holding: Arc<dyn Holding>| holding.is_held(now);
         let all = locked(&self.0);
-        let mut of_name = all.iter().filter(|(other, _)| other == name);
+        let mut of_name = all.iter().filter(|(other, _)| other.key() == name);
         of_name.any(|(_, holding)| holding.upgrade().is_some_and(is_held))
     }
 }

@@ -243,9 +243,14 @@ impl Kind {
         rows::kept(name)
     }
 
-    /// Whether waiters queue, and are told that the lock is theirs. Otherwise they are told that it
-    /// may be free.
+    /// Whether waiters queue.
     pub(crate) const fn queues(&self) -> bool {
+        matches!(self.row.waking, Waking::HandOver | Waking::Tell)
+    }
+
+    /// Whether waiters are told that the lock is theirs. Otherwise they are told that it may be
+    /// free.
+    pub(crate) const fn is_handed_over(&self) -> bool {
         matches!(self.row.waking, Waking::HandOver)
     }
 
@@ -260,7 +265,9 @@ impl Kind {
     /// its name.
     pub(crate) fn channel(&self, name: &Name, session: &Session) -> Option<String> {
         match self.row.waking {
-            Waking::HandOver => Some(escaped(&name.companion_of("wake", session.as_str()))),
+            Waking::HandOver | Waking::Tell => {
+                Some(escaped(&name.companion_of("wake", session.as_str())))
+            }
             Waking::Broadcast(channel) => {
                 Some(channel(name)).filter(|channel| escaped(channel) == *channel)
             }

@@ -1,7 +1,8 @@
 //! Random identifiers: the token that proves an acquisition, and the session that tells its
 //! requests from all others.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use crate::error::{Error, Fault};
 use crate::runtime::Surroundings;
@@ -45,7 +46,7 @@ const SESSION_BYTES: usize = 6;
 /// }
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token(Arc<str>);
 
 impl Token {
     /// The token with the given `text`, which came from [`Token::expose`] in the handler that
@@ -55,7 +56,7 @@ impl Token {
     /// [`Error::InvalidArgument`] if it is not 22 characters of base64url.
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.len() == TOKEN_CHARS && text.bytes().all(|byte| ALPHABET.contains(&byte)) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(Fault::invalid(format!(
                 "a token is {TOKEN_CHARS} characters of base64url, and this one has {} bytes; pass on the token of a lease as it is",
@@ -66,8 +67,8 @@ impl Token {
     }
 
     /// Whatever a lock's key holds, even if another program stored it.
-    pub(crate) const fn foreign(text: String) -> Self {
-        Self(text)
+    pub(crate) fn foreign(text: &str) -> Self {
+        Self(text.into())
     }
 
     /// The secret itself, for handing the lease to another handler: see [`crate::Lock::resume`].
@@ -85,11 +86,11 @@ impl fmt::Debug for Token {
 /// Marks the requests of one acquisition or one lease: 48 random bits. One in 10^14 replies that
 /// went astray passes for its own.
 #[derive(Clone)]
-pub(crate) struct Session(String);
+pub(crate) struct Session(Arc<str>);
 
 impl Session {
     pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Fault> {
-        random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes)))
+        random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes).into()))
     }
 
     /// A session and its token, in one draw: a call to the host's random source is the dearest step
@@ -97,7 +98,8 @@ impl Session {
     pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Fault> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
-        Ok((Self(base64url(session)), Token(base64url(token))))
+        let [session, token] = [session, token].map(|bytes| base64url(bytes).into());
+        Ok((Self(session), Token(token)))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -106,7 +108,10 @@ impl Session {
 
     /// Text that only the reply to the request with this `number` contains.
     pub(crate) fn nonce(&self, number: u64) -> String {
-        [&self.0, ".", &number.to_string()].concat()
+        let mut nonce = String::with_capacity(24);
+        // Writing to a text cannot fail.
+        let _ = write!(nonce, "{}.{number}", self.0);
+        nonce
     }
 }
 

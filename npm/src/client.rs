@@ -60,18 +60,10 @@ pub(crate) fn make(
     kind: &str,
     mut words: Words,
 ) -> Result<Option<Kind>, Fault> {
-    let made = match kind {
-        "lock" => client.lock(&words.text()),
-        "reentrant" => client.reentrant(&words.text(), &words.text()),
-        "semaphore" => client.semaphore(&words.text(), words.count()),
-        "reservations" => client.reservations(&words.text(), words.count()),
-        "reader" => client.read_write(&words.text()).read(),
-        "writer" => client.read_write(&words.text()).write(),
-        "several" => client.lock_all(words.texts()),
-        "limits" => client.limits(words.lists().map(limit)),
-        _ => return other(client, kind, words),
-    };
-    lock(made, words).map(Some)
+    match kind {
+        "lock" => lock(client.lock(&words.text()), words).map(Some),
+        _ => other(client, kind, words),
+    }
 }
 
 fn limit(mut words: Words) -> Limit {
@@ -79,9 +71,24 @@ fn limit(mut words: Words) -> Limit {
     Limit::new(name, limit).permits(words.count())
 }
 
-/// What is no lock: work that is executed once, and calls that are paced.
+/// What most handlers have none of. A host compiles what is called, and they do not wait for this.
 #[inline(never)]
 fn other(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
+    let made = match kind {
+        "reentrant" => client.reentrant(&words.text(), &words.text()),
+        "semaphore" => client.semaphore(&words.text(), words.count()),
+        "reservations" => client.reservations(&words.text(), words.count()),
+        "reader" => client.read_write(&words.text()).read(),
+        "writer" => client.read_write(&words.text()).write(),
+        "several" => client.lock_all(words.texts()),
+        "limits" => client.limits(words.lists().map(limit)),
+        _ => return no_lock(client, kind, words),
+    };
+    lock(made, words).map(Some)
+}
+
+/// Work that is executed once, and calls that are paced.
+fn no_lock(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
     match kind {
         "once" => once(client.once(&words.text()), words),
         "cached" => {

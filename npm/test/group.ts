@@ -217,6 +217,52 @@ export const group: Suite = {
     }
   },
 
+  async an_item_that_is_refused_changes_nothing_of_what_the_others_share(stack) {
+    const stock = { key: `${stack.mark}stock` };
+    const section = (usesFence: boolean): Section<string, number, Turn> => ({
+      usesFence,
+      reads: () => [["GET", stock]],
+      begin: () => ({}),
+      decide(fault, [found], turn) {
+        turn.left = (turn.left ?? Number(found)) - 1;
+        if (fault === "throws") throw new RangeError("it is refused");
+        return { answer: turn.left, writes: [["SET", fault === "marks no key" ? "stock" : stock, turn.left]] };
+      },
+    });
+    for (const usesFence of [true, false]) {
+      for (const fault of ["throws", "marks no key"]) {
+        await stack.redis("SET ~stock 100");
+        const sale = new GroupCommit(section(usesFence));
+        const submit = (item: string) => sale.submit(stack.lock("a"), item);
+        const outcomes = await Promise.allSettled([fault, "", fault, "", fault].map(submit));
+        equal(outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : null)), [null, 99, null, 98, null]);
+        equal(await stack.redis("GET ~stock"), "98");
+      }
+    }
+  },
+
+  async a_crowd_of_refused_items_has_few_decisions_made_again(stack) {
+    const stock = { key: `${stack.mark}stock` };
+    let decisions = 0;
+    const sale = new GroupCommit<number, number, Turn>({
+      usesFence: false,
+      reads: () => [["GET", stock]],
+      begin: () => ({}),
+      decide(n, [found], turn) {
+        decisions++;
+        turn.left = (turn.left ?? Number(found)) - 1;
+        if (n % 2 === 0) throw new RangeError("it is refused");
+        return { answer: turn.left, writes: [["SET", stock, turn.left]] };
+      },
+    });
+    await stack.redis("SET ~stock 128");
+    const outcomes = await Promise.allSettled(Array.from({ length: 256 }, (_, n) => sale.submit(stack.lock("a"), n)));
+    const sold = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    equal(sold, Array.from({ length: 128 }, (_, n) => 127 - n));
+    // As one turn they would take 16,512.
+    check(decisions < 8_000, `${decisions} decisions`);
+  },
+
   async a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(stack) {
     for (const [fate, landed] of [["lose the request", false], ["lose the answer", true]] as const) {
       await stack.redis("DEL ~stock ~orders");

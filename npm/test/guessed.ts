@@ -266,6 +266,49 @@ export const guessed: Suite = {
     check(!error.isOutcomeUnknown, `${error}`);
   },
 
+  async an_item_for_which_nothing_was_to_be_written_may_come_again_though_its_turn_was_handed_the_lock(stack) {
+    await stack.redis("SET ~stock 100");
+    const first = watched(stack);
+    // A Redis that is handed a request and whose answer is lost, from when `loses` is set.
+    let loses = false;
+    const lossy = async (url: string, init: FetchInit) => {
+      const response = await fetch(url, init);
+      if (!loses || init.body === undefined) return response;
+      loses = false;
+      await response.text();
+      throw new TypeError("lost");
+    };
+    const second = stack.client({ fetch: lossy, maxAttempts: 1 }).lock("a");
+    const sells = new Stock(stack);
+    const section = {
+      usesFence: false,
+      reads: (order: number) => sells.reads(order).slice(0, 1),
+      begin: sells.begin,
+      // It only looks at what is left, if it is no order.
+      decide: (order: number, [stock]: readonly Reply[], turn: Turn) => (order > 0 ? sells.decide(order, [stock ?? null, null], turn, 0) : { answer: Number(stock) }),
+    };
+    const [one, other] = [new GroupCommit<number, Left, Turn>(section), new GroupCommit<number, Left, Turn>(section)];
+    equal([await one.submit(first.lock, 1), await other.submit(second, 2)], [99, 98]);
+    const listeners = async () => ((await stack.redis(`PUBSUB CHANNELS {~a}:wake:*`)) as string[]).length;
+    for (const [order, look, left] of [[3, 4, 97], [5, 0, 95]] as const) {
+      const held = await take(stack.lock("a"));
+      const sold = one.submit(first.lock, order);
+      await eventually(async () => (await stack.waitersFor("a")) === 1);
+      const looked = other.submit(second, look).catch((error: unknown) => error);
+      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners()) === 2);
+      loses = look === 0;
+      await held.release();
+      equal(await sold, left);
+      if (look > 0) equal(await looked, left - 1);
+      else {
+        const error = await fails("unavailable", async () => { throw await looked; });
+        check(!error.isOutcomeUnknown && error.isRetryable, `${error}`);
+      }
+    }
+    await eventually(() => isFree(stack));
+    equal(await log(stack), [1, 2, 3, 4, 5]);
+  },
+
   async a_caller_that_leaves_before_its_turn_was_sent_is_not_decided_and_one_behind_it_is(stack) {
     const gate = gated(stack, 3);
     const sale = await begun(stack, gate.lock);

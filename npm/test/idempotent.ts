@@ -58,6 +58,8 @@ export const handlers: Suite = {
     };
     equal((await thrown(cached.get(aborting, { signal: stop.signal }))) === why, true);
     equal(await cached.get(() => Promise.reject("no")), 1);
+    // Of something else, that cannot be kept either.
+    equal(await cached.get(() => stack.client().once("b").run(() => NaN).then(({ value }) => value)), 1);
   },
 
   async a_handler_is_executed_once_for_each_key_and_its_response_is_given_again(stack) {

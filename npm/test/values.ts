@@ -75,6 +75,9 @@ export const values: Suite = {
       [new Error("x"), "a Error"],
       [new Uint8Array(2), "a Uint8Array"],
       [new ArrayBuffer(2), "a ArrayBuffer"],
+      // As Node's Buffer, which says of itself what it is.
+      [Object.assign(new Uint8Array(2), { toJSON: () => ({ type: "Buffer", data: [0, 0] }) }), "a Uint8Array"],
+      [new Date(NaN), "an invalid Date"],
       [Promise.resolve().then, "a function"],
       [Symbol("x"), "a symbol"],
       [NaN, "NaN"],

@@ -1,6 +1,6 @@
 // Decides the items of a turn, one after the other.
 import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
-import type { Decided } from "./decided.js";
+import { type Decided, NOTHING } from "./decided.js";
 import type { Outcome } from "./gather.js";
 import type { Driven } from "./lines.js";
 import { invalidArgument } from "./make-error.js";
@@ -18,20 +18,52 @@ export interface Under {
   readonly isLate: () => boolean;
 }
 
+/** How many decisions of a turn are made again. A crowd of refused items must not keep a host busy. */
+const AGAIN = 1_024;
+
 /**
  * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
- * left. Items for whose replies others left no room wait for the next turn. An item whose own
- * writes are too large for a turn with others waits for a turn to itself: the others are decided
- * again as if it was not there, since it may have changed their state. If that leaves none, the
- * first one has the turn.
+ * left. Items for whose replies others left no room wait for the next turn.
+ *
+ * An item is never a reason not to decide the others: if its decision throws, its writes cannot be
+ * sent, or they are too large for a turn with others, the others are decided again as if it was not
+ * there, since it may have changed their state. If that leaves none, the first one has the turn. If
+ * that is often so, those behind wait for the next turn.
  */
 export function decide<Item, Answer, State>(
   section: Section<Item, Answer, State>,
   driven: Driven<Asked<Item>, Answer>,
   items: readonly Asked<Item>[],
   under: Under,
-  large: ReadonlySet<number> = new Set(),
 ): Decided<Answer> {
+  const refused = new Map<number, Outcome<Answer>>();
+  const large = new Set<number>();
+  let again = 0;
+  for (let present = items; ; ) {
+    const decided = decideAll(section, driven, present, under, refused, large);
+    if (typeof decided === "number") {
+      again += decided;
+      if (again > AGAIN) present = items.slice(0, Math.max(decided, 1));
+      continue;
+    }
+    if (decided.outcomes.length > 0) return decided;
+    present = items.slice(0, 1);
+    large.clear();
+  }
+}
+
+/**
+ * Decides the items except those at the `large` places. Those at the `refused` ones are told so.
+ * If one more is found to be such an item, the result is its place.
+ */
+function decideAll<Item, Answer, State>(
+  section: Section<Item, Answer, State>,
+  driven: Driven<Asked<Item>, Answer>,
+  items: readonly Asked<Item>[],
+  under: Under,
+  refused: Map<number, Outcome<Answer>>,
+  large: Set<number>,
+): Decided<Answer> | number {
   const { line, turn, home } = driven;
   const { reads, replies, maxBytes } = under;
   const checked = (commands: readonly Command[]) => {
@@ -40,6 +72,8 @@ export function decide<Item, Answer, State>(
     return fromRaw(raw);
   };
   const state = said(section.begin?.(), "begin") as State;
+  // Nothing else can be changed.
+  const isShared = Object(state) === state;
   const places: number[] = [];
   const outcomes: Outcome<Answer>[] = [];
   const writes: Command[] = [];
@@ -51,8 +85,11 @@ export function decide<Item, Answer, State>(
     if (count > 0 && (written >= maxBytes || under.isLate())) break;
     if (large.has(at) || (at > 0 && reads.lackRoom(at, replies))) continue;
     let isTooLarge = false;
-    const outcome = attempt(() => {
-      const decision = said(section.decide(items[at]!.item, reads.replies(at, replies, home.key), state, under.fence), "decide");
+    let mayHaveChanged = false;
+    const decideOne = (): Answer => {
+      const found = reads.replies(at, replies, home.key);
+      mayHaveChanged = isShared;
+      const decision = said(section.decide(items[at]!.item, found, state, under.fence), "decide");
       if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
       const { answer } = decision;
       // Invalid writes of one item must not fail the others.
@@ -65,12 +102,14 @@ export function decide<Item, Answer, State>(
       written += bytes;
       for (const write of own) owners.push(count), writes.push(write);
       return answer;
-    });
-    if (isTooLarge) return decide(section, driven, items, under, new Set([...large, at]));
+    };
+    const outcome = refused.get(at) ?? attempt(decideOne);
+    if (isTooLarge) return large.add(at), at;
+    if (mayHaveChanged && "error" in outcome) return refused.set(at, outcome), at;
     places.push(at);
     outcomes.push(outcome);
   }
-  if (outcomes.length === 0) return decide(section, driven, items.slice(0, 1), under);
+  if (outcomes.length === 0) return NOTHING;
   const end = checked(said(section.end?.(state), "end") ?? []);
   if (end.length > 0) firstWrite = 0;
   writes.push(...end);

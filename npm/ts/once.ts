@@ -117,8 +117,10 @@ export class Once<L extends Lease | undefined = Lease> {
     // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
     const lease = Lease.of(this.key, key, instance, begun.lease, { ...host, signal: undefined });
     let done: OnceOutcome<T> | undefined;
+    let hasWorked = false;
     const execute = async () => {
       const value = await work(lease);
+      hasWorked = true;
       const text = this.#write(value);
       const stored = await this.#orNotKept(() => lease.store((thing) => thing.makeWith(once, words(text))));
       return (done = { value, replayed: false, ...stored });
@@ -128,9 +130,11 @@ export class Once<L extends Lease | undefined = Lease> {
     } catch (error) {
       // Nor could the lease be given back.
       if (done?.notKept) return done;
-      // What is stale is better than nothing.
+      // What is stale is better than nothing. A result that the work could not keep is of another
+      // key.
       const [copy] = begun.replies;
-      if (typeof copy !== "string" || error instanceof ResultError || isAborted(signals)) throw error;
+      const isTooMuch = hasWorked && error instanceof ResultError;
+      if (typeof copy !== "string" || isTooMuch || isAborted(signals)) throw error;
       return { value: this.#read(copy.slice(copy.indexOf(" ") + 1)) as T, replayed: true };
     }
   }
@@ -163,8 +167,8 @@ export class Once<L extends Lease | undefined = Lease> {
   /** Work may come to nothing, for which JSON has no word. */
   #write(value: unknown): string {
     let lost: string | undefined;
-    const keep = (_: string, part: unknown) => {
-      lost ??= lossy(part);
+    const keep = function (this: Readonly<Record<string, unknown>>, name: string, part: unknown) {
+      lost ??= spoilt(this[name]) ?? lossy(part);
       return part;
     };
     let text, cause;
@@ -197,6 +201,15 @@ export class Once<L extends Lease | undefined = Lease> {
 
 const isAborted = (signals: Signals): boolean => signals.some((signal) => signal?.aborted);
 
+/** The same of what says itself what JSON has in its place: a Buffer is bytes, as others are. */
+function spoilt(part: unknown): string | undefined {
+  if (ArrayBuffer.isView(part)) return `a ${kindOf(part)}`;
+  return kindOf(part) === "Date" && JSON.stringify(part) === "null" ? "an invalid Date" : undefined;
+}
+
+/** Not by `instanceof`: it may be of another realm. */
+const kindOf = (part: unknown): string => Object.prototype.toString.call(part).slice(8, -1);
+
 /**
  * What JSON would make something else of, if `part` is such a thing: `{}` of most objects of a
  * host's, `null` of some numbers, nothing of a function. That nothing is missing in an object, or
@@ -206,8 +219,8 @@ function lossy(part: unknown): string | undefined {
   if (typeof part === "function" || typeof part === "symbol") return `a ${typeof part}`;
   if (typeof part === "number" && !Number.isFinite(part)) return String(part);
   if (typeof part !== "object" || part === null || Array.isArray(part)) return undefined;
-  // Not by `instanceof`: it may be of another realm. JSON takes a boxed value for the value.
-  const kind = Object.prototype.toString.call(part).slice(8, -1);
+  // JSON takes a boxed value for the value.
+  const kind = kindOf(part);
   if (/^(Number|String|Boolean|BigInt)$/.test(kind)) return undefined;
   if (kind !== "Object") return `a ${kind}`;
   const prototype = Object.getPrototypeOf(part);

@@ -13,7 +13,8 @@ export interface Decision<Answer> {
 
 /**
  * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
- * be `async`. If one throws, its item is refused with that error, and nothing is written for it.
+ * be `async`. If one throws, its item is refused with that error, and nothing is written for it. If
+ * that was `decide`, the others are decided again, since it may have changed their state.
  *
  * All reads of a turn are made before its first item is decided. So if a decision changes what a
  * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,

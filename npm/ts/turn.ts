@@ -3,6 +3,7 @@ import { bytesOf, type Command } from "./command.js";
 import { decide } from "./decide.js";
 import { committed, type Decided, NOTHING } from "./decided.js";
 import { EdgelockError, HeldError } from "./errors.js";
+import type { ErrorCode } from "./failure.js";
 import type { Bound } from "./gather.js";
 import type { Lease } from "./lease.js";
 import type { Driven } from "./lines.js";
@@ -326,8 +327,14 @@ function fail<Item, Answer>({ line, turn }: Pick<Driven<Asked<Item>, Answer>, "l
   line.end(turn, turn.entries.map(() => told));
 }
 
-/** What is unknown before a turn has the lock is who has it. Of its items nothing was done. */
+/** After these the same call may succeed soon: it got lost, or the bridge or Redis is away. */
+const PASSING: readonly ErrorCode[] = ["unavailable", "timed_out", "truncated", "unexpected_reply"];
+
+/**
+ * What is unknown before a turn has the lock is who has it. Of its items nothing was done. Not by
+ * `isRetryable`: that of a turn with writes says no, for the items of others.
+ */
 function undecided(error: unknown): unknown {
   if (!(error instanceof EdgelockError) || !error.isOutcomeUnknown) return error;
-  return (error.isRetryable ? unavailable : refused)(error.message, false, error.lock, error);
+  return (PASSING.includes(error.code) ? unavailable : refused)(error.message, false, error.lock, error);
 }

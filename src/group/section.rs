@@ -42,7 +42,8 @@ pub trait Section: Send + Sync + 'static {
     /// [`Section::USES_FENCE`] is `false`.
     ///
     /// An item whose commands cannot be sent is refused with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it. The
+    /// others are decided again, since it may have changed their state.
     ///
     /// The decision must depend on nothing else: if a turn vanishes before it wrote anything, its
     /// items are decided again.

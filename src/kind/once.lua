@@ -88,14 +88,18 @@ if not HOLDER then redis.pcall('PUBLISH', KEYS[6], '0') end
 --       {2, nonce, ms, label}  the work is being done; how long its lock is left (-1: without end),
 --                              and the holder's label
 --
--- A repeat must not forget the next result.
+-- A repeat must not forget the next result. Nor must one that was refused, which may come when the
+-- work is over: its caller was told that nothing was forgotten.
 --
 -- needs     DONE HOLDER NAME RECEIPT hold_of
 local RECEIPT_MS = 30000
-if DONE then return { tonumber(DONE), ARGV[1] } end
+if DONE and DONE ~= '2' then return { tonumber(DONE), ARGV[1] } end
 -- Of another type it is an error.
-if HOLDER or redis.call('GET', NAME) then
-  return { 2, ARGV[1], redis.call('PTTL', NAME), select(4, hold_of(HOLDER)) or '' }
+if DONE == '2' or HOLDER or redis.call('GET', NAME) then
+  -- A full Redis refuses that, and tells all the same.
+  redis.pcall('SET', RECEIPT, '2', 'PX', RECEIPT_MS)
+  local left = redis.call('PTTL', NAME)
+  return { 2, ARGV[1], left == -2 and 0 or left, HOLDER and select(4, hold_of(HOLDER)) or '' }
 end
 local kept = redis.call('DEL', KEYS[6])
 redis.call('SET', RECEIPT, kept, 'PX', RECEIPT_MS)

@@ -27,6 +27,8 @@ pub(super) struct Row {
 pub(super) enum Waking {
     /// Waiters queue. A release gives the lock to one of them, and tells it.
     HandOver,
+    /// Waiters queue. A release tells the first of them to ask.
+    Tell,
     /// All listeners of this channel are told that the lock may be free.
     Broadcast(fn(&Name) -> String),
     /// Nobody is told.
@@ -146,7 +148,7 @@ pub(super) static LIMITS: Row = row(
         keys.add(&[name.stem(), ":holds"]);
         of_others(&[":fence", ":queue", ":holds"], name, id, keys);
     },
-    Waking::HandOver,
+    Waking::Tell,
     Refusals {
         fair: Some("several limits cannot be fair: who waits for one would keep others from the rest"),
         ..OF_SEMAPHORES
@@ -159,7 +161,7 @@ pub(super) static LIMITS: Row = row(
 pub(super) static MULTI: Row = row(
     scripts!(multi),
     |name, id, keys| of_others(&[":fence", ":queue"], name, id, keys),
-    Waking::HandOver,
+    Waking::Tell,
     Refusals {
         signal_list: Some("several names at once have no signal list: other programs' waiters block on a list of each name"),
         turns: Some("several names at once have no turns that callers could share: callers with other names would not be in them"),

@@ -291,7 +291,7 @@ impl Drop for Keeping<'_> {
 impl Hold {
     fn make_known(&self) {
         for name in iter::once(&self.claim.lock.name).chain(self.claim.lock.name.others()) {
-            self.holds().enter(name.key(), &self.holding());
+            self.holds().enter(name, &self.holding());
         }
     }
 

@@ -73,13 +73,13 @@ impl Call {
         call
     }
 
-    pub(super) const fn new(script: &'static Script, verb: Verb) -> Self {
+    pub(super) fn new(script: &'static Script, verb: Verb) -> Self {
         Self {
             script,
             verb,
             key_count: String::new(),
-            keys: Words::NONE,
-            args: Words::NONE,
+            keys: Words::new(),
+            args: Words::new(),
             commands_at: 0,
             ends_behind_commands: false,
             secret: None,
@@ -97,7 +97,8 @@ impl Call {
     }
 
     pub(super) fn number(&mut self, number: u64) -> &mut Self {
-        self.arg(&number.to_string())
+        self.args.add_number(number);
+        self
     }
 
     pub(super) fn millis(&mut self, time: Duration) -> &mut Self {
@@ -158,7 +159,8 @@ impl Call {
         script: &'a str,
         nonce: &'a str,
     ) -> Vec<&'a str> {
-        let mut words = vec![eval, script, self.key_count.as_str()];
+        let mut words = Vec::with_capacity(4 + self.keys.len() + self.args.len());
+        words.extend([eval, script, &self.key_count]);
         words.extend(self.keys.iter());
         words.push(nonce);
         words.extend(self.args.iter());
@@ -195,10 +197,6 @@ impl Call {
             |token| redact::without(token.expose(), text),
         )
     }
-}
-
-pub(super) fn millis(ttl: Duration) -> String {
-    (ttl.as_millis() as u64).to_string()
 }
 
 const THROTTLE: &str = "throttle";

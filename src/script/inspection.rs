@@ -103,7 +103,7 @@ impl Inspection {
 }
 
 fn foreign(token: &[u8]) -> Token {
-    Token::foreign(outside::lossy(token).into_owned())
+    Token::foreign(&outside::lossy(token))
 }
 
 /// Several holders, each as token, milliseconds left, label, and, of a semaphore, how many permits.

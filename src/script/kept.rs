@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::call::millis;
 use crate::command::Command;
 use crate::error::Fault;
 use crate::kind::Kind;
@@ -24,7 +23,7 @@ pub(crate) fn keeping(name: &Name, mark: &str, result: &str, keep: Duration) -> 
         .key(Kind::kept(name))
         .arg([mark, " ", result].concat())
         .arg("PX")
-        .arg(millis(keep))
+        .arg(keep.as_millis() as u64)
 }
 
 /// The command that reads what is kept.

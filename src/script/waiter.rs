@@ -1,8 +1,8 @@
 //! A waiter's place in the queue, and the message of a hand-over.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::call::millis;
 use crate::command::Reply;
 use crate::outside::number;
 use crate::redact;
@@ -34,16 +34,16 @@ impl Waiter {
         label: &str,
         channel: Option<&str>,
     ) -> Self {
-        let (token, ms, fairness) = (token.expose(), millis(granted), fairness(fair));
-        let ttl = millis(ttl);
+        let (token, fairness) = (token.expose(), fairness(fair));
+        let (granted, ttl) = (granted.as_millis() as u64, ttl.as_millis() as u64);
         let channel = channel.unwrap_or_default();
-        Self {
-            liveness,
-            text: [
-                "v1 ", token, " ", &ms, " ", fairness, wants, " ", &ttl, " ", label, " ", channel,
-            ]
-            .concat(),
-        }
+        let mut text = String::with_capacity(128);
+        // Writing to a text cannot fail.
+        let _ = write!(
+            text,
+            "v1 {token} {granted} {fairness}{wants} {ttl} {label} {channel}"
+        );
+        Self { liveness, text }
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use OnceOutcome::{Executed, NotKept, Replayed};
 
-use crate::support::faulty::Fault::{LoseReply, LoseRequest};
+use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
 use crate::support::{Stack, alone, client, code, eventually, ms, over};
@@ -38,6 +38,7 @@ over! {
         a_fingerprint_tells_what_was_executed_or_is_being_from_something_else,
         a_result_over_the_bound_is_refused_and_not_kept,
         what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done,
+        a_forget_that_was_refused_forgets_nothing_when_a_copy_comes_late,
         a_result_that_is_something_else_is_told_and_the_work_is_not_done,
         a_caller_that_waits_in_vain_is_told_that_another_is_at_it,
         the_lease_is_kept_while_the_work_goes_on,
@@ -439,6 +440,20 @@ async fn what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(
     proxy.next(LoseReply);
     let unknown = lost.once("a").forget().await.unwrap_err();
     assert!(unknown.is_outcome_unknown() && !unknown.is_retryable());
+}
+
+async fn a_forget_that_was_refused_forgets_nothing_when_a_copy_comes_late(mut stack: Stack) {
+    let client = stack.client();
+    let (end, first) = begin(&client, false);
+    eventually(|| stack.is_held()).await;
+    // The first copy is under way until the work is over, and the second is refused meanwhile.
+    let proxy = Proxy::before(&stack, [Delay]).await;
+    let hasty = proxy.client.clone().request_timeout(ms(300));
+    assert_eq!(code(hasty.once("a").forget().await), "held");
+    drop(end);
+    assert_eq!(first.await.expect("no panic"), Ok(Executed(7)));
+    proxy.deliver().await;
+    assert_eq!(charge(&client, &Done::default()).await, Ok(Replayed(7)));
 }
 
 async fn a_result_that_is_something_else_is_told_and_the_work_is_not_done(mut stack: Stack) {

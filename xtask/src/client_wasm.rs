@@ -23,6 +23,8 @@ pub(crate) fn bind(stem: &str, folder: &Path) -> Result<()> {
         .arg(folder))?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
+            // The second time it finds a few more.
+            "-Oz",
             "-Oz",
             // A part that has one caller stays apart: hosts compile what they call first, and a
             // function with many variables takes more bytes for each.

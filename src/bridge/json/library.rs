@@ -7,8 +7,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use crate::command::Reply;
 
 pub(crate) fn array(words: &[&str]) -> String {
+    let bytes = words.iter().map(|word| word.len() + 4).sum();
+    let mut json = Vec::with_capacity(bytes);
     // Strings can always be written.
-    serde_json::to_string(words).unwrap_or_default()
+    let _ = serde_json::to_writer(&mut json, words);
+    String::from_utf8(json).unwrap_or_default()
 }
 
 pub(in crate::bridge) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {

@@ -129,7 +129,7 @@ impl Acquire {
         self.requests += completed.requests;
         let asked_at = completed.asked_at;
         let before = before || completed.earlier_may_run;
-        let lock = self.claim.shown().to_owned();
+        let lock = || self.claim.shown().to_owned();
         let failed = match completed.outcome {
             Ok(Answer::Granted { fence, replies }) => {
                 let deadline = deadline(asked_at, self.claim.ttl());
@@ -141,7 +141,7 @@ impl Acquire {
                         left: None,
                     });
                 }
-                Why::Expired.about(&lock)
+                Why::Expired.about(self.claim.shown())
             }
             Ok(Answer::Held(contended)) => {
                 self.needs_cleanup = before || self.waiter.is_some() || self.takes_over();
@@ -153,6 +153,7 @@ impl Acquire {
             }
             Ok(Answer::Quarantined(retry_after)) => {
                 self.needs_cleanup = before;
+                let lock = lock();
                 Error::Quarantined { lock, retry_after }.into()
             }
             Ok(Answer::Kept(result)) if self.claim.lock.kind.keeps_result() => {
@@ -161,11 +162,11 @@ impl Acquire {
             }
             Ok(Answer::Mismatch) => {
                 self.needs_cleanup = before;
-                Error::FingerprintMismatch { lock }.into()
+                Error::FingerprintMismatch { lock: lock() }.into()
             }
             // A vote draws another token.
             Ok(Answer::Gone) if !self.claim.lock.kind.is_voted() => return Attempted::Gone,
-            Ok(Answer::Gone) => Why::Lost.about(&lock),
+            Ok(Answer::Gone) => Why::Lost.about(self.claim.shown()),
             // The lock may have been granted.
             Ok(_) => shape(),
             Err(fault) => {

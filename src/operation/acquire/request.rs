@@ -168,9 +168,8 @@ fn accepts_handover(
     reads: &[Command],
 ) -> bool {
     let is_whole = waiter.is_some_and(|waiter| claim.ttl() <= waiter.liveness);
-    // One for several names is handed none.
-    let is_handed = !claim.lock.kind.wants().starts_with('a');
-    // The release that hands it over waits for no replicas.
     let has_enough = reads.is_empty() || options.turn.is_some_and(|turn| turn.guesses);
-    is_whole && is_handed && has_enough && claim.lock.replicas.is_none()
+    // The release that hands it over waits for no replicas.
+    let is_handed = claim.lock.kind.is_handed_over() && claim.lock.replicas.is_none();
+    is_whole && is_handed && has_enough
 }

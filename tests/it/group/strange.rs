@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ over! {
         a_writer_shares_turns_and_a_reader_is_refused,
         a_lock_whose_holders_share_it_is_refused_by_its_name,
         an_item_whose_decision_panics_fails_alone,
+        an_item_that_is_refused_changes_nothing_of_what_the_others_share,
+        a_crowd_of_refused_items_has_few_decisions_made_again,
         a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request,
         a_caller_that_does_not_drive_when_called_holds_nobody_up,
         a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting,
@@ -194,6 +197,109 @@ async fn an_item_whose_decision_panics_fails_alone(mut stack: Stack) {
     for at in [0, 1, 2, 4, 5] {
         assert_eq!(outcomes[at], Ok(Item::Note), "{at}");
     }
+}
+
+/// Numbers the notes.
+struct Numbered;
+
+impl Section for Numbered {
+    type Item = Item;
+    type Answer = i64;
+    type State = Option<i64>;
+
+    fn reads(&self, _: &Item) -> Vec<Command> {
+        vec![Command::new("LLEN").key("notes")]
+    }
+
+    fn decide(
+        &self,
+        item: &Item,
+        found: &[Reply],
+        last: &mut Option<i64>,
+        fence: u64,
+    ) -> Decision<i64> {
+        let last = last.get_or_insert(found[0].as_i64().unwrap());
+        *last += 1;
+        let Decision::Write(mut writes, _) = Told.decide(item, found, &mut (), fence) else {
+            unreachable!("it tells each item to write");
+        };
+        if *item == Item::Note {
+            writes = vec![Command::new("RPUSH").key("notes").arg(*last)];
+        }
+        Decision::Write(writes, *last)
+    }
+}
+
+async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut stack: Stack) {
+    let (group, lock) = (GroupCommit::new(Numbered), stack.lock("a"));
+    let items = [
+        Item::TooMuch,
+        Item::Note,
+        Item::Panic,
+        Item::TooMuch,
+        Item::Note,
+        Item::TooMuch,
+    ];
+    let tasks = items.map(|item| {
+        let (group, lock) = (group.clone(), lock.clone());
+        tokio::task::spawn_local(async move { group.submit(&lock, item).await })
+    });
+    let mut numbers = Vec::new();
+    for (task, item) in tasks.into_iter().zip(items) {
+        let outcome = task.await.unwrap();
+        assert_eq!(outcome.is_ok(), item == Item::Note, "{outcome:?}");
+        numbers.extend(outcome);
+    }
+    assert_eq!(numbers, [1, 2]);
+    assert_eq!(stack.redis::<Vec<i64>>("LRANGE notes 0 -1"), [1, 2]);
+}
+
+/// Counts the decisions.
+struct Counted(Arc<AtomicUsize>);
+
+impl Section for Counted {
+    type Item = Item;
+    type Answer = i64;
+    type State = Option<i64>;
+
+    fn reads(&self, item: &Item) -> Vec<Command> {
+        Numbered.reads(item)
+    }
+
+    fn decide(
+        &self,
+        item: &Item,
+        found: &[Reply],
+        last: &mut Option<i64>,
+        fence: u64,
+    ) -> Decision<i64> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Numbered.decide(item, found, last, fence)
+    }
+}
+
+async fn a_crowd_of_refused_items_has_few_decisions_made_again(mut stack: Stack) {
+    let decisions = Arc::new(AtomicUsize::new(0));
+    let (group, lock) = (
+        GroupCommit::new(Counted(decisions.clone())),
+        stack.lock("a"),
+    );
+    let tasks: Vec<_> = (0..256)
+        .map(|n| {
+            let (group, lock) = (group.clone(), lock.clone());
+            let item = [Item::TooMuch, Item::Note][n % 2];
+            tokio::task::spawn_local(async move { group.submit(&lock, item).await })
+        })
+        .collect();
+    let mut numbers = Vec::new();
+    for task in tasks {
+        numbers.extend(task.await.unwrap());
+    }
+    assert_eq!(numbers, (1..=128).collect::<Vec<_>>());
+    assert_eq!(stack.redis::<i64>("LLEN notes"), 128);
+    // As one turn they would take 16,512.
+    let decisions = decisions.load(Ordering::Relaxed);
+    assert!(decisions < 8_000, "{decisions}");
 }
 
 async fn a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request(mut stack: Stack) {
