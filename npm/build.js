@@ -56,12 +56,15 @@ async function writeTable() {
   await writeFile(glue("table/wasm.js"), `export default ${JSON.stringify(wasm.toString("base64"))};\n`);
 }
 
-// Whoever prints a lease sees `Lease`, as in no bundle that shortens names.
+// Whoever prints a lease sees `Lease`, as in no bundle that shortens names. Of classes that are not
+// public nobody has an object to print.
+const contents = await readFile(path("ts/public.ts"), "utf8");
 const named = {
   name: "named",
   setup: ({ onLoad }) => onLoad({ filter: /\bnpm\/ts\/.*\.ts$/ }, async ({ path }) => {
     const text = await readFile(path, "utf8");
-    return { loader: "ts", contents: text.replace(/^export (?:abstract )?class (\w+).*\{$/gm, '$& static name = "$1";') };
+    const withName = (head, name) => (new RegExp(`\\b${name}\\b`).test(contents) ? `${head} static name = "${name}";` : head);
+    return { loader: "ts", contents: text.replace(/^export class (\w+).*\{$/gm, withName) };
   }),
 };
 

@@ -67,8 +67,8 @@ pub(crate) fn make(
 }
 
 fn limit(mut words: Words) -> Limit {
-    let (name, limit) = (words.text(), words.maybe_count().unwrap_or_default());
-    Limit::new(name, limit).permits(words.maybe_count().unwrap_or_default())
+    let (name, limit) = (words.text(), words.count());
+    Limit::new(name, limit).permits(words.count())
 }
 
 /// What most handlers have none of. A host compiles what is called, and they do not wait for this.
@@ -76,10 +76,8 @@ fn limit(mut words: Words) -> Limit {
 fn other(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<Kind>, Fault> {
     let made = match kind {
         "reentrant" => client.reentrant(&words.text(), &words.text()),
-        "semaphore" => client.semaphore(&words.text(), words.maybe_count().unwrap_or_default()),
-        "reservations" => {
-            client.reservations(&words.text(), words.maybe_count().unwrap_or_default())
-        }
+        "semaphore" => client.semaphore(&words.text(), words.count()),
+        "reservations" => client.reservations(&words.text(), words.count()),
         "reader" => client.read_write(&words.text()).read(),
         "writer" => client.read_write(&words.text()).write(),
         "several" => client.lock_all(words.texts()),

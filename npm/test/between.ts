@@ -14,10 +14,12 @@ interface Meddling {
   readonly before?: (() => Promise<boolean>) | undefined;
   /** May also change the headers of the answer. */
   readonly behind?: ((headers: Headers) => boolean | Promise<boolean>) | undefined;
+  /** It was answered, or could not be. */
+  readonly over?: (() => void) | undefined;
 }
 
 /** Passes a request on to the bridge, and what that answers back. */
-export async function passOn(bridge: string, request: IncomingMessage, response: ServerResponse, { before, behind }: Meddling): Promise<void> {
+async function passOn(bridge: string, request: IncomingMessage, response: ServerResponse, { before, behind }: Meddling): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   if (await before?.()) return;
@@ -36,17 +38,31 @@ export async function passOn(bridge: string, request: IncomingMessage, response:
   response.end();
 }
 
-/**
- * A server between the tool and the bridge, until it is closed. `meddle` may answer requests in its
- * place, and change the headers of an answer.
- */
-export async function between(bridge: string, meddle: (request: IncomingMessage, response: ServerResponse, headers: Headers) => boolean = () => false): Promise<{ readonly url: string; readonly close: () => void }> {
-  const pass = (request: IncomingMessage, response: ServerResponse) => passOn(bridge, request, response, { behind: (headers) => meddle(request, response, headers) });
-  const server = createServer((request, response) => void pass(request, response).catch(() => response.destroy()));
-  const url = await listening(server);
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { url, close };
+/** A server before the bridge, until it is closed. What `meddle` says happens on the way. */
+export class Between {
+  readonly #server: Server & { closeAllConnections(): void };
+
+  constructor(bridge: string, meddle: (request: IncomingMessage, response: ServerResponse) => Meddling = () => ({})) {
+    this.#server = createServer((request, response) => {
+      const meddling = meddle(request, response);
+      void passOn(bridge, request, response, meddling)
+        .catch(() => response.destroy())
+        .finally(meddling.over);
+    });
+  }
+
+  listen(): Promise<string> {
+    return listening(this.#server);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** One that listens. */
+export async function between(...args: ConstructorParameters<typeof Between>): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = new Between(...args);
+  return { url: await server.listen(), close: () => server.close() };
 }

@@ -223,7 +223,7 @@ export const KINDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Prepares a kind of call, and makes it once. The result makes so many calls. */
-export async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
+async function prepare(bridge: Bridge, name: string): Promise<(count: number) => Promise<void>> {
   if (name === MIX) return mix(bridge);
   const kind = kinds.get(name);
   if (kind === undefined) throw new Error(`no kind of call is ${name}`);
@@ -239,6 +239,16 @@ export async function prepare(bridge: Bridge, name: string): Promise<(count: num
     return { instant, call: kind.prepare(bench(instant)) };
   });
   return (count) => makeAll(lanes, count, teacher.requests);
+}
+
+/** Makes so many calls of a kind. Each kind is prepared when it is first made. */
+export function maker(bridge: Bridge): (kind: string, count: number) => Promise<void> {
+  const ready = new Map<string, (count: number) => Promise<void>>();
+  return async (kind, count) => {
+    const make = ready.get(kind) ?? (await prepare(bridge, kind));
+    ready.set(kind, make);
+    await make(count);
+  };
 }
 
 interface Lane {

@@ -2,7 +2,7 @@
 import { createMemoryState } from "@chat-adapter/state-memory";
 import type { QueueEntry, StateAdapter } from "chat";
 import { chatState } from "../examples/recipes/chat_state.js";
-import { check, equal, eventually, type Stack, type Suite } from "./harness.js";
+import { about, check, equal, eventually, type Stack, type Suite } from "./harness.js";
 
 const LONG = 60_000;
 /** No text that the states look into; braces and colons are in the ids of threads. */
@@ -85,16 +85,13 @@ const states: Record<string, (stack: Stack) => StateAdapter> = {
   behind_a_bridge: (stack) => chatState(stack.client({ prefix: "" }), stack.bridge, `${stack.mark}chat`),
 };
 
-export const chats: Suite = Object.fromEntries(
-  Object.entries(states).flatMap(([where, make]) =>
-    Object.entries(promises).map(([promise, test]) => {
-      const run = async (stack: Stack) => {
-        const state = make(stack);
-        await state.connect();
-        await test(state);
-        await state.disconnect();
-      };
-      return [`a_chat_s_state_${where}_${promise}`, run] as const;
-    }),
-  ),
+async function over(state: StateAdapter, promise: Promised): Promise<void> {
+  await state.connect();
+  await promise(state);
+  await state.disconnect();
+}
+
+export const chats: Suite = Object.assign(
+  {},
+  ...Object.entries(states).map(([where, make]) => about(`a_chat_s_state_${where}`, promises, (promise, stack) => over(make(stack), promise))),
 );

@@ -173,11 +173,13 @@ const waits: Suite = {
 
   async a_watch_asks_once_a_second_and_outlives_a_bridge_that_is_away(stack) {
     let [asked, isAway] = [0, false];
-    const bridge = await between(stack.bridge.url, (_, response) => {
-      asked++;
-      if (isAway) response.destroy();
-      return isAway;
-    });
+    const bridge = await between(stack.bridge.url, (_, response) => ({
+      behind() {
+        asked++;
+        if (isAway) response.destroy();
+        return isAway;
+      },
+    }));
     const begin = performance.now();
     const tool = new Tool(["watch", "--url", bridge.url, `${stack.mark}a`]);
     await tool.wrote(": free; ");
@@ -346,6 +348,10 @@ async function examined(args: readonly string[] = [], variables = {}): Promise<{
   return { code, failed: failed.join(), found: checks.map(({ check, found }) => `${check}: ${found}`).join("\n") };
 }
 
+/** Stands before a bridge whose Redis refuses each command with this error. */
+const refusing = (stack: Stack, error: string) =>
+  between(stack.bridge.url, (_, response) => ({ behind: () => response.writeHead(400).end(JSON.stringify({ error })).writableEnded }));
+
 const examines: Suite = {
   async a_bridge_that_is_well_passes_every_check() {
     const { code, out } = await edgelock(["doctor"]);
@@ -354,10 +360,7 @@ const examines: Suite = {
   },
 
   async what_is_wrong_has_a_line_with_what_to_do(stack) {
-    const scriptless = await between(stack.bridge.url, (_, response) => {
-      response.writeHead(400).end(`{"error":"ERR unknown command 'EVAL', with args beginning with: "}`);
-      return true;
-    });
+    const scriptless = await refusing(stack, "ERR unknown command 'EVAL', with args beginning with: ");
     const cases: Array<[Record<string, string | undefined>, RegExp]> = [
       [{ EDGELOCK_BRIDGE_URL: undefined, EDGELOCK_BRIDGE_CREDENTIAL: undefined }, /^settings: .*set EDGELOCK_BRIDGE_URL and EDGELOCK_BRIDGE_CREDENTIAL.*Upstash's console/],
       [{ EDGELOCK_BRIDGE_CREDENTIAL: "the-wrong-credential" }, /^bridge: .*Check the credential/],
@@ -411,25 +414,24 @@ const examines: Suite = {
   },
 
   async a_credential_that_may_only_read_is_told_from_a_user_of_redis_without_rights(stack) {
-    const reading = await between(stack.bridge.url, (_, response) => {
-      response.writeHead(400).end('{"error":"NOPERM this user has no permissions to run the \'eval\' command or its subcommand"}');
-      return true;
-    });
+    const reading = await refusing(stack, "NOPERM this user has no permissions to run the 'eval' command or its subcommand");
     const { code, failed } = await examined(["--url", reading.url]);
     check(code === 1 && /a credential that may write.*ACL SETUSER/.test(failed), failed);
     reading.close();
   },
 
   async whether_waiters_are_told_is_tried_and_not_believed(stack) {
-    const silent = await between(stack.bridge.url, (_, __, headers) => (headers.delete("x-edgelock-bridge"), false));
+    const silent = await between(stack.bridge.url, () => ({ behind: (headers) => (headers.delete("x-edgelock-bridge"), false) }));
     const polling = await examined(["--url", silent.url]);
     check(polling.code === 0 && polling.found.includes("they poll;"), polling.failed);
     silent.close();
-    const buffering = await between(stack.bridge.url, (request, response, headers) => {
-      if (!headers.get("content-type")?.includes("event-stream")) return false;
-      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-      return request.url !== "";
-    });
+    const buffering = await between(stack.bridge.url, (_, response) => ({
+      behind(headers) {
+        const isStream = headers.get("content-type")?.includes("event-stream") ?? false;
+        if (isStream) response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+        return isStream;
+      },
+    }));
     const { code, failed } = await examined(["--url", buffering.url]);
     check(code === 1 && /^waiters: they listen, and hear nothing.*buffers/.test(failed), failed);
     buffering.close();

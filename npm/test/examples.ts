@@ -14,7 +14,7 @@ import webhook from "../examples/payment_webhook.js";
 import consumer from "../examples/queue_consumer.js";
 import seats from "../examples/seat.js";
 import { accessToken, type Tokens } from "../examples/token_refresh.js";
-import { check, equal, eventually, Network, type Stack, type Suite, take, thrown } from "./harness.js";
+import { check, equal, eventually, Network, Stack, type Suite, take, thrown } from "./harness.js";
 
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
@@ -30,46 +30,59 @@ function place(stack: Stack, sku: string, order: string, buyer: string, quantity
   return flashSale.fetch(new Request(url, { method: "POST" }), env(stack), context);
 }
 
-/** The ledger behind the webhook. It has one booking for each id, however often it is told. */
-class Ledger {
-  readonly bookings = new Map<string, unknown>();
+/** A service behind an example that asks it once for each delivery, however often that comes. */
+class Service {
+  /** What it was asked for, by its id. */
+  readonly done = new Map<string, unknown>();
   asked = 0;
-  /** What happens to the first booking. */
+  /** What happens to the first request. */
   first: () => Promise<unknown> = async () => undefined;
 
-  readonly fetch = async (request: Request): Promise<Response> => {
-    const isFirst = this.asked++ === 0;
-    this.bookings.set(new URL(request.url).pathname, await request.json());
-    const failed = isFirst ? await this.first() : undefined;
-    return new Response(null, { status: failed === undefined ? 204 : 500 });
-  };
+  async ask(id: string, what: unknown): Promise<void> {
+    this.done.set(id, what);
+    if (this.asked++ === 0) await this.first();
+  }
 }
 
 /** The provider sends an event. */
-const notify = (stack: Stack, ledger: Ledger, cents = 700): Promise<Response> => {
+const notify = (stack: Stack, service: Service, cents = 700): Promise<Response> => {
   const body = JSON.stringify({ id: stack.mark, account: "ann", cents });
-  return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: ledger }, context);
+  const fetch = async (request: Request) => {
+    const answer = await service.ask(new URL(request.url).pathname, await request.json()).catch(() => "away");
+    return new Response(null, { status: answer === "away" ? 500 : 204 });
+  };
+  return webhook.fetch(new Request("http://shop/payments", { method: "POST", body }), { ...env(stack), LEDGER: { fetch } }, context);
 };
 
-/** The mail service behind the queue's consumer. */
-class Mail {
-  sent = 0;
-  first: () => Promise<unknown> = async () => undefined;
-
-  readonly send = async (): Promise<{ id: string }> => {
-    const isFirst = this.sent++ === 0;
-    if (isFirst) await this.first();
-    return { id: `mail-${this.sent}` };
-  };
+/** Delivers something, for which `key` is locked. Returns whether it is not to come again. */
+interface Delivery {
+  readonly key: string;
+  readonly deliver: (stack: Stack, service: Service) => Promise<boolean>;
 }
 
-/** The queue delivers a message. Returns what became of it. */
-async function deliver(stack: Stack, mail: Mail): Promise<string> {
-  let outcome = "";
-  const message = { body: { id: stack.mark, to: "ann@example.com" }, ack: () => void (outcome = "done"), retry: () => void (outcome = "again") };
-  await consumer.queue({ messages: [message] }, { ...env(stack), MAIL: mail }, context);
-  return outcome;
-}
+const DELIVERIES: Readonly<Record<string, Delivery>> = {
+  "a payment": {
+    key: "payment",
+    deliver: (stack, service) => notify(stack, service).then(({ status }) => status === 201, () => false),
+  },
+  "an order": {
+    key: "confirmation",
+    async deliver(stack, service) {
+      let isDone = false;
+      const send = (to: string, text: string) => service.ask(to, text).then(() => ({ id: "mail" }));
+      const message = { body: { id: stack.mark, to: "ann@example.com" }, ack: () => void (isDone = true), retry: () => {} };
+      await consumer.queue({ messages: [message] }, { ...env(stack), MAIL: { send } }, context);
+      return isDone;
+    },
+  },
+};
+
+/** Holds each to a promise, with names and a service of its own. */
+const each = (promise: (stack: Stack, service: Service, delivery: Delivery) => Promise<void>) => async ({ bridge }: Stack) => {
+  for (const [what, delivery] of Object.entries(DELIVERIES)) {
+    await promise(new Stack(bridge), new Service(), delivery).catch((error: Error) => Promise.reject(new Error(`${what}: ${error.stack}`)));
+  }
+};
 
 /** Loses the answer to the next request that stores a result. */
 async function losingAnswer(work: () => Promise<unknown>): Promise<void> {
@@ -89,8 +102,6 @@ async function losingAnswer(work: () => Promise<unknown>): Promise<void> {
   }
   check(isLost, "an answer was lost");
 }
-
-const forEver = (): Promise<never> => new Promise(() => {});
 
 export const examples: Suite = {
   async a_first_lock_sells_five_and_no_more(stack) {
@@ -266,68 +277,41 @@ export const examples: Suite = {
   },
 
   async a_payment_that_is_notified_twenty_times_at_once_is_booked_once(stack) {
-    const ledger = new Ledger();
+    const ledger = new Service();
     const answers = await times(20, async () => notify(stack, ledger));
     for (const answer of answers) equal([answer.status, await answer.text()], [201, `{"booked":700}`]);
     equal([ledger.asked, answers.filter(({ headers }) => headers.has("idempotent-replayed")).length], [1, 19]);
     // The same id with another sum is no repeat.
     equal((await notify(stack, ledger, 900)).status, 422);
-    equal([...ledger.bookings.values()], [{ account: "ann", cents: 700 }]);
+    equal([...ledger.done.values()], [{ account: "ann", cents: 700 }]);
   },
 
-  async a_payment_whose_handler_dies_or_fails_half_way_is_booked_by_the_next(stack) {
-    const ledger = new Ledger();
-    ledger.first = forEver;
-    const dead = thrown(notify(stack, ledger));
-    await eventually(() => ledger.asked === 1);
-    const next = notify(stack, ledger);
-    // As if the handler's ttl had ended in Redis.
-    await stack.redis(`DEL payment:${stack.mark}`);
-    equal([(await next).status, (await notify(stack, ledger)).status], [201, 201]);
-    equal([ledger.asked, ledger.bookings.size, ((await dead) as { code?: string }).code], [2, 1, "lost"]);
-    const away = new Ledger();
-    away.first = async () => "away";
-    const other = { ...stack, mark: `${stack.mark}other` } as Stack;
-    equal([(await notify(other, away)).status, (await notify(other, away)).status, away.asked], [503, 201, 2]);
-  },
+  what_is_delivered_twenty_times_at_once_is_done_once: each(async (stack, service, { deliver }) => {
+    await times(20, async () => {
+      while (!(await deliver(stack, service)));
+    });
+    equal(service.asked, 1);
+  }),
 
-  async a_payment_whose_answer_is_lost_is_booked_once(stack) {
-    const ledger = new Ledger();
-    await losingAnswer(async () => equal((await notify(stack, ledger)).status, 201));
-    // The provider did not get that answer either.
-    equal((await notify(stack, ledger)).headers.get("idempotent-replayed"), "true");
-    equal(ledger.asked, 1);
-  },
+  what_dies_half_way_is_done_by_the_next: each(async (stack, service, { key, deliver }) => {
+    service.first = () => new Promise(() => {});
+    const dead = deliver(stack, service);
+    await eventually(() => service.asked === 1);
+    const next = deliver(stack, service);
+    // As if the ttl of the first had ended in Redis.
+    await stack.redis(`DEL ${key}:${stack.mark}`);
+    equal([await next, await dead, await deliver(stack, service), service.asked], [true, false, true, 2]);
+  }),
 
-  async an_order_that_is_delivered_twenty_times_at_once_is_confirmed_once(stack) {
-    const mail = new Mail();
-    // As a queue delivers it.
-    const untilDone = async () => {
-      while ((await deliver(stack, mail)) === "again");
-    };
-    await times(20, untilDone);
-    equal(mail.sent, 1);
-  },
+  what_fails_half_way_is_done_by_the_next: each(async (stack, service, { deliver }) => {
+    service.first = () => Promise.reject(new Error("away"));
+    equal([await deliver(stack, service), await deliver(stack, service), service.asked], [false, true, 2]);
+  }),
 
-  async an_order_whose_consumer_dies_or_fails_half_way_is_confirmed_by_the_next(stack) {
-    const mail = new Mail();
-    mail.first = forEver;
-    const dead = deliver(stack, mail);
-    await eventually(() => mail.sent === 1);
-    const next = deliver(stack, mail);
-    await stack.redis(`DEL confirmation:${stack.mark}`);
-    equal([await next, await dead, await deliver(stack, mail), mail.sent], ["done", "again", "done", 2]);
-    const failing = new Mail();
-    failing.first = () => Promise.reject(new Error("no post"));
-    const other = { ...stack, mark: `${stack.mark}other` } as Stack;
-    equal([await deliver(other, failing), await deliver(other, failing), failing.sent], ["again", "done", 2]);
-  },
-
-  async an_order_whose_answer_is_lost_is_confirmed_once(stack) {
-    const mail = new Mail();
-    await losingAnswer(async () => equal(await deliver(stack, mail), "done"));
-    equal([await deliver(stack, mail), mail.sent], ["done", 1]);
-  },
+  what_is_done_is_not_done_again_though_its_answer_is_lost: each(async (stack, service, { deliver }) => {
+    await losingAnswer(async () => equal(await deliver(stack, service), true));
+    equal([await deliver(stack, service), service.asked], [true, 1]);
+  }),
 
   async a_lock_of_upstash_lock_excludes_and_is_excluded(stack) {
     const id = `${stack.mark}a`;

@@ -19,61 +19,33 @@ interface Turn {
   left?: number;
 }
 
-/** Sells what is in `stock`. */
+/** Sells what is in `stock`, which is 100 if it is not set. */
 class Sale {
-  readonly #stock: string;
-  readonly #orders: string;
-  readonly #text: string;
+  readonly #stock: { readonly key: string };
+  readonly #orders: { readonly key: string };
+  readonly #text: { readonly key: string };
   decided = 0;
 
   constructor({ mark }: Stack) {
-    [this.#stock, this.#orders, this.#text] = [`${mark}stock`, `${mark}orders`, `${mark}text`];
+    [this.#stock, this.#orders, this.#text] = [{ key: `${mark}stock` }, { key: `${mark}orders` }, { key: `${mark}text` }];
   }
 
-  reads({ number, bad }: Order) {
-    const orders = { key: bad === "read" ? this.#text : this.#orders };
-    return [["GET", { key: this.#stock }], [bad === "command" ? "HDEL" : "HGET", orders, number]] as const;
-  }
+  // Own properties, so that a section with other parts is spread from it.
+  readonly reads = ({ number, bad }: Order): Command[] => [["GET", this.#stock], [bad === "command" ? "HDEL" : "HGET", bad === "read" ? this.#text : this.#orders, number]];
 
-  begin(): Turn {
-    return {};
-  }
+  readonly begin = (): Turn => ({});
 
-  decide({ number, bad }: Order, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Sold> {
+  readonly decide = ({ number, bad }: Order, [stock, known]: readonly Reply[], turn: Turn, fence: number): Decision<Sold> => {
     this.decided++;
     check(known === null, `${number} was decided before`);
     if (bad === "decision") throw new RangeError(`${number} is refused`);
-    turn.left ??= Number(stock);
+    turn.left ??= Number(stock ?? 100);
     if (turn.left === 0) return { answer: undefined };
     const left = --turn.left;
-    const writes = [["SET", { key: this.#stock }, left], ["HSET", { key: this.#orders }, number, fence]] as const;
-    const note = ["LPUSH", { key: this.#text }, 1] as const;
-    return { answer: { left, fence }, writes: bad === "write" ? [...writes, note] : writes };
-  }
-}
-
-/** Counts visits, with the same arrays for all pages. */
-class Scratch {
-  readonly #key = { key: "" };
-  readonly #read = ["GET", this.#key] as const;
-  readonly #write = ["SET", this.#key, 0] as [string, { key: string }, number];
-
-  constructor(readonly mark: string) {}
-
-  #of(page: string): void {
-    this.#key.key = `${this.mark}${page}`;
-  }
-
-  reads(page: string): readonly Command[] {
-    this.#of(page);
-    return [this.#read];
-  }
-
-  decide(page: string, [before]: readonly Reply[]): Decision<Reply> {
-    this.#of(page);
-    this.#write[2] = Number(before) + 1;
-    return { answer: before ?? null, writes: [this.#write] };
-  }
+    const writes: Command[] = [["SET", this.#stock, left], ["HSET", this.#orders, number, fence]];
+    if (bad === "write") writes.push(["LPUSH", this.#text, 1]);
+    return { answer: { left, fence }, writes };
+  };
 }
 
 const order = (number: number): Order => ({ number });
@@ -101,6 +73,12 @@ const left = (outcomes: readonly PromiseSettledResult<Sold>[]) =>
 function reason(outcome: PromiseSettledResult<Sold> | undefined): EdgelockError {
   if (outcome?.status !== "rejected" || !(outcome.reason instanceof EdgelockError)) throw new Error("it did not fail", { cause: outcome });
   return outcome.reason;
+}
+
+/** How many items each turn has had of the clients with this setting. */
+export function watchTurns() {
+  const turns: number[] = [];
+  return { turns, onEvent: (event: LockEvent) => void (event.type === "grouped" && turns.push(event.items)) };
 }
 
 /**
@@ -138,17 +116,24 @@ async function answers(stack: Stack, notes: GroupCommit<Written, number>, items:
 
 export const group: Suite = {
   async a_section_may_use_its_arrays_again(stack) {
-    for (const [page, visits] of [["a", 10], ["b", 20]] as const) await stack.redis(`SET ~${page} ${visits}`);
-    const visits = new GroupCommit(new Scratch(stack.mark));
+    await stack.redis("MSET ~a 10 ~b 20");
+    const key = { key: "" };
+    const [read, write] = [["GET", key] as const, ["SET", key, 0] as [string, { key: string }, number]];
+    const visits = new GroupCommit<string, Reply>({
+      reads: (page) => ((key.key = `${stack.mark}${page}`), [read]),
+      decide(page, [before = null]) {
+        key.key = `${stack.mark}${page}`;
+        write[2] = Number(before) + 1;
+        return { answer: before, writes: [write] };
+      },
+    });
     const lock = stack.lock("pages");
     equal(await Promise.all(["a", "b"].map((page) => visits.submit(lock, page))), ["10", "20"]);
     equal(await stack.redis("MGET ~a ~b"), ["11", "21"]);
   },
 
   async whoever_comes_while_a_turn_is_under_way_shares_the_next(stack) {
-    await stack.redis("SET ~stock 100");
-    const [network, turns] = [new Network(), [] as number[]];
-    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const [network, { turns, onEvent }] = [new Network(), watchTurns()];
     const outcomes = await placeBehind(stack, new GroupCommit(new Sale(stack)), orders(40), network, { onEvent });
     const fences = outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value?.fence : 0));
     equal(new Set(fences).size, 2);
@@ -160,10 +145,8 @@ export const group: Suite = {
   },
 
   async whoever_comes_while_a_turn_waits_for_the_lock_is_in_it(stack) {
-    await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
-    const [network, turns] = [new Network(), [] as number[]];
-    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const [network, { turns, onEvent }] = [new Network(), watchTurns()];
     const sale = new GroupCommit(new Sale(stack));
     const first = place(stack, sale, [order(0)], { fetch: network.fetch, onEvent }, { ttl: 3_000 });
     await eventually(() => network.seen.length >= 2);
@@ -185,28 +168,23 @@ export const group: Suite = {
     equal(await stack.redis("EXISTS ~a"), 0);
   },
 
-  async an_item_whose_read_fails_fails_alone(stack) {
-    await stack.redis("SET ~stock 100");
+  async an_item_that_fails_fails_alone(stack) {
     await stack.redis("SET ~text x");
-    const sale = new GroupCommit(new Sale(stack));
-    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "read" }, order(3), { number: 4, bad: "command" }, order(5)]);
-    const error = reason(outcomes[2]);
-    check(error instanceof CommandFailedError && error.index === 1, `${error}`);
-    // A command that is no read is refused before it gets a turn.
-    equal(reason(outcomes[4]).code, "invalid_argument");
-    equal(left(outcomes.filter((_, at) => at !== 2 && at !== 4)), [99, 98, 97, 96]);
-  },
-
-  async a_command_that_fails_fails_its_own_item_alone(stack) {
-    await stack.redis("SET ~stock 100");
-    await stack.redis("SET ~text x");
-    const sale = new GroupCommit(new Sale(stack));
-    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "write" }, order(3)]);
-    equal(left(outcomes.slice(0, 2)), [99, 98]);
-    const own = reason(outcomes[2]);
-    check(own instanceof CommandFailedError && own.index === 2 && own.message.startsWith("command 2"), `${own}`);
-    equal(left(outcomes.slice(3)), [96]);
-    equal(await stack.redis("GET ~stock"), "96");
+    const ways = {
+      read: [/^CommandFailedError: command 1, "HGET", failed/, 97],
+      // It is refused before it gets a turn.
+      command: [/^InvalidArgumentError: /, 97],
+      decision: [/^RangeError: 2 is refused$/, 97],
+      // Its other writes were executed.
+      write: [/^CommandFailedError: command 2, "LPUSH", failed/, 96],
+    } as const;
+    for (const [bad, [told, last]] of Object.entries(ways)) {
+      await stack.redis("DEL ~stock ~orders");
+      const outcomes = await place(stack, new GroupCommit(new Sale(stack)), [order(0), order(1), { number: 2, bad } as Order, order(3)]);
+      const [own] = outcomes.splice(2, 1);
+      equal([bad, left(outcomes), await stack.redis("GET ~stock")], [bad, [99, 98, last], `${last}`]);
+      check(told.test(String(said(own!))), `${bad}: ${said(own!)}`);
+    }
   },
 
   async an_item_that_writes_no_command_is_answered(stack) {
@@ -237,13 +215,6 @@ export const group: Suite = {
       equal(await answers(stack, new GroupCommit(new Notes(stack), options), [[note], [note], [note]]), [0, 1, 2]);
       equal(await stack.redis("LLEN ~notes"), 3);
     }
-  },
-
-  async an_item_is_refused_by_what_its_decision_throws_and_no_other_is(stack) {
-    await stack.redis("SET ~stock 100");
-    const sale = new GroupCommit(new Sale(stack));
-    const outcomes = await place(stack, sale, [order(0), order(1), { number: 2, bad: "decision" }, order(3)]);
-    equal(left(outcomes), [99, 98, "RangeError: 2 is refused", 97]);
   },
 
   async an_item_that_is_refused_changes_nothing_of_what_the_others_share(stack) {
@@ -294,8 +265,7 @@ export const group: Suite = {
 
   async a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(stack) {
     for (const [fate, landed] of [["lose the request", false], ["lose the answer", true]] as const) {
-      await stack.redis("SET ~stock 100");
-      await stack.redis("DEL ~orders");
+      await stack.redis("DEL ~stock ~orders");
       const network = new Network("pass", "pass", "pass", fate, fate, fate);
       const sale = new GroupCommit(new Sale(stack));
       const placed = [order(0), { number: 1, bad: "decision" as const }, order(2), order(3)];
@@ -309,10 +279,8 @@ export const group: Suite = {
   },
 
   async what_was_never_decided_is_not_unknown(stack) {
-    await stack.redis("SET ~stock 9");
     const sale = new Sale(stack);
-    const looking = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
-    for (const [section, passing] of [[sale, 0], [looking, 1]] as const) {
+    for (const [section, passing] of [[sale, 0], [{ ...sale, peek: () => undefined }, 1]] as const) {
       await stack.redis("DEL ~orders");
       const lost = Array<"lose the answer">(3).fill("lose the answer");
       const network = new Network(...Array<"pass">(passing).fill("pass"), ...lost);
@@ -329,33 +297,27 @@ export const group: Suite = {
     const held = await stack.lock("a").acquire();
     const [network, sale] = [new Network(), new Sale(stack)];
     const peek = (_: Order, [stock]: readonly Reply[]) => (Number(stock) === 0 ? { answer: undefined } : undefined);
-    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek };
-    const outcomes = await place(stack, new GroupCommit<Order, Sold, Turn>(section), orders(20), { fetch: network.fetch });
+    const outcomes = await place(stack, new GroupCommit<Order, Sold, Turn>({ ...sale, peek }), orders(20), { fetch: network.fetch });
     equal(left(outcomes), Array(20).fill(null));
     equal([network.seen.length, sale.decided], [2, 0]);
     await held.release();
   },
 
   async what_replicas_must_have_is_not_looked_at_before_its_turn(stack) {
-    await stack.redis("SET ~stock 0");
-    const sale = new Sale(stack);
-    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => ({ answer: undefined }) };
+    const group = new GroupCommit<Order, Sold, Turn>({ ...new Sale(stack), peek: () => ({ answer: undefined }) });
     // There is no replica, so what is written here must be reported to nobody.
     const lock = stack.lock("a", { waitForReplicas: { count: 1, within: 10 } });
-    await fails("not_replicated", new GroupCommit<Order, Sold, Turn>(section).submit(lock, order(0)));
+    await fails("not_replicated", group.submit(lock, order(0)));
   },
 
   async a_look_that_fails_costs_an_item_nothing_but_time(stack) {
-    await stack.redis("SET ~stock 9");
-    const [network, sale] = [new Network("lose the request"), new Sale(stack)];
-    const section = { reads: sale.reads.bind(sale), begin: sale.begin, decide: sale.decide.bind(sale), peek: () => undefined };
-    const group = new GroupCommit<Order, Sold, Turn>(section);
+    const network = new Network("lose the request");
+    const group = new GroupCommit<Order, Sold, Turn>({ ...new Sale(stack), peek: () => undefined });
     const sold = await group.submit(stack.client({ ...network, maxAttempts: 1 }).lock("a"), order(0));
-    equal([sold?.left, network.seen.length], [8, 3]);
+    equal([sold?.left, network.seen.length], [99, 3]);
   },
 
   async a_caller_that_comes_when_too_many_wait_is_told_so_at_once(stack) {
-    await stack.redis("SET ~stock 9");
     const held = await stack.lock("a").acquire();
     const outcomes = await place(stack, new GroupCommit(new Sale(stack), { maxItems: 1, maxWaiting: 2 }), orders(4), {}, { wait: 200 });
     const error = reason(outcomes[3]);
@@ -399,22 +361,23 @@ export const group: Suite = {
     await Promise.all(full);
   },
 
-  async an_item_waits_for_its_turn_no_longer_than_its_lock(stack) {
-    await stack.redis("SET ~stock 100");
-    const held = await stack.lock("a").acquire();
-    const sale = new GroupCommit(new Sale(stack));
-    const first = sale.submit(stack.lock("a", { wait: 20_000 }), order(0));
-    const error = await fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(1)));
-    check(error instanceof HeldError && error.ahead === 0, `${error}`);
-    await held.release();
-    equal((await first)?.left, 99);
-    equal(await stack.redis("HLEN ~orders"), 1);
+  async each_item_waits_for_its_turn_as_long_as_its_own_lock_says_whoever_drives(stack) {
+    const patience = 20_000;
+    // The first drives, and then the next of those that wait yet.
+    for (const waits of [[patience, 200], [200, patience, 600], [200, 400, patience]]) {
+      await stack.redis("DEL ~stock ~orders");
+      const held = await stack.lock("a", { ttl: 60_000 }).acquire();
+      const sale = new GroupCommit(new Sale(stack));
+      const placed = waits.map((wait, number) => sale.submit(stack.lock("a", { wait }), order(number)));
+      const [patient, outcomes] = [waits.indexOf(patience), Promise.allSettled(placed)];
+      await Promise.all(placed.filter((_, at) => at !== patient).map((hasty) => fails("held", hasty)));
+      await held.release();
+      equal([left(await outcomes)[patient], await stack.redis("HKEYS ~orders")], [99, [`${patient}`]]);
+    }
   },
 
   async a_turn_has_no_more_items_and_bytes_than_it_may(stack) {
-    await stack.redis("SET ~stock 100");
-    const turns: number[] = [];
-    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const { turns, onEvent } = watchTurns();
     await place(stack, new GroupCommit(new Sale(stack), { maxItems: 4 }), orders(10), { onEvent });
     await eventually(() => turns.length === 3);
     equal(turns, [4, 4, 2]);
@@ -444,7 +407,6 @@ export const group: Suite = {
   },
 
   async an_item_whose_signal_fires_before_its_turn_is_not_decided(stack) {
-    await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
     const sale = new GroupCommit(new Sale(stack));
     const stop = new AbortController();
@@ -462,25 +424,7 @@ export const group: Suite = {
     equal(await stack.redis("HKEYS ~orders"), ["2"]);
   },
 
-  async an_item_waits_no_longer_than_its_own_lock_says_whoever_drives(stack) {
-    await stack.redis("SET ~stock 100");
-    const held = await stack.lock("a", { ttl: 60_000 }).acquire();
-    const sale = new GroupCommit(new Sale(stack));
-    const gone = new AbortController();
-    let isTold = false;
-    const first = fails("held", sale.submit(stack.lock("a", { wait: 200 }), order(2)));
-    // The next turn has both of these from its beginning.
-    const driver = thrown(sale.submit(stack.lock("a", { wait: 60_000, signal: gone.signal }), order(0))).finally(() => (isTold = true));
-    await fails("held", sale.submit(stack.lock("a", { wait: 600 }), order(1)));
-    await first;
-    check(!isTold, "the driver waits on");
-    gone.abort();
-    await driver;
-    await held.release();
-  },
-
   async a_turn_that_all_have_left_writes_nothing_and_frees_the_lock(stack) {
-    await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
     const sale = new GroupCommit(new Sale(stack));
     const gone = new AbortController();
@@ -495,7 +439,6 @@ export const group: Suite = {
   },
 
   async callers_that_ask_for_other_replicas_share_no_turn(stack) {
-    await stack.redis("SET ~stock 100");
     const sale = new GroupCommit(new Sale(stack));
     const careful = stack.lock("a", { waitForReplicas: { count: 1, within: 50 } });
     const [plain, refused] = await Promise.allSettled([sale.submit(stack.lock("a"), order(0)), sale.submit(careful, order(1))]);
@@ -608,8 +551,7 @@ export const group: Suite = {
   },
 
   async a_request_is_counted_in_bytes_of_utf8(stack) {
-    const turns: number[] = [];
-    const onEvent = (event: LockEvent) => event.type === "grouped" && turns.push(event.items);
+    const { turns, onEvent } = watchTurns();
     const group = new GroupCommit<number, number>(
       { reads: (item) => [["GET", { key: `${stack.mark}${"水".repeat(20)}${item}` }]], decide: (answer) => ({ answer }) },
       // There is room for two if characters are counted.
@@ -622,7 +564,6 @@ export const group: Suite = {
   },
 
   async an_item_that_left_while_its_turn_was_under_way_is_in_no_later_one(stack) {
-    await stack.redis("SET ~stock 100");
     await stack.redis("SET ~text x");
     const sale = new GroupCommit(new Sale(stack));
     const stop = new AbortController();
@@ -644,7 +585,6 @@ export const group: Suite = {
   },
 
   async a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next(stack) {
-    await stack.redis("SET ~stock 100");
     const sale = new Sale(stack);
     const group = new GroupCommit(sale);
     // Its requests stand still until the host goes on.
@@ -661,18 +601,6 @@ export const group: Suite = {
     await eventually(async () => network.seen.length === 1 && (await stack.redis("EXISTS ~a")) === 0);
     equal(await stack.redis("HKEYS ~orders"), ["1"]);
     equal(sale.decided, 1);
-  },
-
-  async a_caller_whose_wait_is_longer_than_its_drivers_goes_on_waiting(stack) {
-    await stack.redis("SET ~stock 100");
-    const held = await stack.lock("a").acquire();
-    const group = new GroupCommit(new Sale(stack));
-    const submit = (wait: number, number: number) => group.submit(stack.lock("a", { wait }), order(number));
-    const hasty = [fails("held", submit(200, 0)), fails("held", submit(400, 1))];
-    const patient = submit(20_000, 2);
-    await Promise.all(hasty);
-    await held.release();
-    equal((await patient)?.left, 99);
   },
 
   async a_section_that_does_not_answer_at_once_is_told_so(stack) {
@@ -709,7 +637,6 @@ export const group: Suite = {
   },
 
   async a_host_that_takes_no_background_work_any_more_costs_nobody_an_answer(stack) {
-    await stack.redis("SET ~stock 100");
     const waitUntil = () => {
       throw new TypeError("it is too late for that");
     };
@@ -718,7 +645,6 @@ export const group: Suite = {
   },
 
   async a_driver_is_not_taken_for_gone_by_a_caller_with_less_time_for_a_request(stack) {
-    await stack.redis("SET ~stock 100");
     const held = await stack.lock("a").acquire();
     const group = new GroupCommit(new Sale(stack));
     const submit = (requestTimeout: number, number: number) => group.submit(stack.client({ requestTimeout }).lock("a"), order(number));

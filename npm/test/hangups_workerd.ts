@@ -1,8 +1,8 @@
 // Callers that hang up on a Worker, in workerd: each call, at each of its requests, by a reset and
 // by a closed connection, with the compatibility flag `enable_request_signal` and without.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { listening, passOn } from "./between.js";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { Between } from "./between.js";
 import { check, equal, eventually, runTests, sleep, Stack, take } from "./harness.js";
 import { type Asked, verbs } from "./hangups_worker.js";
 import { serve } from "./serve.js";
@@ -32,12 +32,14 @@ type Side = (typeof SIDES)[number];
  */
 class Gate {
   readonly seen: string[] = [];
-  #underWay = 0;
   readonly #at: number;
   readonly #side: Side;
   readonly #opened: Promise<void>;
+  readonly server = new Between(url, (...args) => this.#meddle(...args));
+  #underWay = 0;
+  /** The request has come to where it is held up. */
+  isReached = false;
   open = (): void => {};
-  readonly #server = createServer((request, response) => void this.#pass(request, response).catch(() => response.destroy()));
 
   constructor(at = Infinity, side: Side = "before") {
     this.#at = at;
@@ -45,21 +47,15 @@ class Gate {
     this.#opened = new Promise((open) => (this.open = open));
   }
 
-  listen(): Promise<string> {
-    return listening(this.#server);
-  }
-
-  /** The request has come to where it is held up. */
-  isReached = false;
-
   /** Nothing is under way. */
   get isIdle(): boolean {
     return this.#underWay === 0;
   }
 
-  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #meddle(request: IncomingMessage, response: ServerResponse) {
     const [, path = ""] = request.url?.split("/") ?? [];
     const number = this.seen.push(path || "command") - 1;
+    this.#underWay++;
     const hold = async (side: Side) => {
       if (number !== this.#at || side !== this.#side) return;
       this.isReached = true;
@@ -74,17 +70,7 @@ class Gate {
       await hold("behind");
       return false;
     };
-    this.#underWay++;
-    try {
-      await passOn(url, request, response, { before, behind });
-    } finally {
-      this.#underWay--;
-    }
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
+    return { before, behind, over: () => this.#underWay-- };
   }
 }
 
@@ -106,7 +92,7 @@ class Call {
   /** Makes it. Returns its answer. */
   async make(): Promise<string> {
     const token = this.#verb === "resume" ? (await take(this.stack.lock("a", LONG))).handOver() : "";
-    this.#url = await this.gate.listen();
+    this.#url = await this.gate.server.listen();
     return this.again(token);
   }
 
@@ -159,7 +145,7 @@ async function undisturbed(verb: string): Promise<{ readonly seen: readonly stri
   const call = new Call("without it", verb);
   await call.make();
   await eventually(async () => call.gate.isIdle && (await call.done()) === timesOf(verb));
-  call.gate.close();
+  call.gate.server.close();
   // Redis remembers for a while that a token was given up.
   return { seen: call.gate.seen, leaves: [...(await call.left()), "{a}:gone:TOKEN", "{b}:gone:TOKEN"] };
 }
@@ -188,7 +174,7 @@ async function hangUp(host: Host, way: Way, verb: string, at: number, side: Side
   }
   if (verb === "idempotent") equal(await call.again(), "paid");
   check((await call.done()) <= 1, "nothing is done twice");
-  gate.close();
+  gate.server.close();
 }
 
 async function hangUpAtEachRequest(host: Host, way: Way, verb: string): Promise<void> {
@@ -214,7 +200,7 @@ async function hangUpInTheQueue(host: Host, way: Way): Promise<void> {
   const { leaves } = await undisturbed("run");
   const times = isKnown ? 0 : 1;
   await call.isOver(async () => call.gate.isIdle && (await call.done()) === times, leaves);
-  call.gate.close();
+  call.gate.server.close();
 }
 
 const tests = (Object.keys(hosts) as Host[]).flatMap((host) =>

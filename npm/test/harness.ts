@@ -11,6 +11,11 @@ export function apart(suite: Suite, name: string): readonly [one: Suite, others:
   return [{ [name]: test }, others];
 }
 
+/** A test of each of these promises, whose name says what it is about, too. */
+export function about<Promised>(what: string, promises: Readonly<Record<string, Promised>>, test: (promise: Promised, stack: Stack) => Promise<void>): Suite {
+  return Object.fromEntries(Object.entries(promises).map(([name, promise]) => [`${what}_${name}`, (stack: Stack) => test(promise, stack)]));
+}
+
 /** The bridge of the tests. */
 export interface Bridge {
   readonly url: string;

@@ -1,20 +1,19 @@
 // Makes calls in workerd: `GET /<kind>?<count>`.
 import { wasmBytes } from "./memory.js";
-import { prepare } from "./calls.js";
+import { maker } from "./calls.js";
 
 interface Env {
   readonly EDGELOCK_BRIDGE_URL: string;
   readonly EDGELOCK_BRIDGE_CREDENTIAL: string;
 }
 
-const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
+let make: ReturnType<typeof maker> | undefined;
 
 async function answer(url: URL, { EDGELOCK_BRIDGE_URL, EDGELOCK_BRIDGE_CREDENTIAL }: Env): Promise<string> {
   const kind = decodeURIComponent(url.pathname.slice(1));
   if (kind === "") return `${wasmBytes()}`;
-  const make = ready.get(kind) ?? (await prepare({ url: EDGELOCK_BRIDGE_URL, credential: EDGELOCK_BRIDGE_CREDENTIAL }, kind));
-  ready.set(kind, make);
-  await make(Number(url.search.slice(1)));
+  make ??= maker({ url: EDGELOCK_BRIDGE_URL, credential: EDGELOCK_BRIDGE_CREDENTIAL });
+  await make(kind, Number(url.search.slice(1)));
   return "made";
 }
 

@@ -1,18 +1,13 @@
 // Node as a host that makes calls. It must run with `--expose-gc`.
 import { wasmBytes } from "./memory.js";
-import { prepare } from "./calls.js";
+import { maker } from "./calls.js";
 import type { Host } from "./growth.js";
 import { sleep } from "./harness.js";
 
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
-const ready = new Map<string, Awaited<ReturnType<typeof prepare>>>();
 
 export const node: Host = {
-  async make(kind, count) {
-    const make = ready.get(kind) ?? (await prepare({ url, credential }, kind));
-    ready.set(kind, make);
-    await make(count);
-  },
+  make: maker({ url, credential }),
   async inUse() {
     // What is released in one turn is garbage in the next.
     for (let times = 0; times < 3; times++) {

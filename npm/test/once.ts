@@ -82,27 +82,6 @@ export const onces: Suite = {
     equal([await waiter, await charge(stack, work)], [{ value: 1, replayed: false }, { value: 1, replayed: true }]);
   },
 
-  async a_holder_that_lost_its_lease_keeps_nothing_and_is_told(stack) {
-    const work = new Work();
-    const late = stack.client().once("a").run(async () => {
-      await stack.redis("DEL ~a");
-      await charge(stack, work);
-      return 9;
-    });
-    await fails("lost", late);
-    equal(await charge(stack, work), { value: 1, replayed: true });
-  },
-
-  async a_lost_reply_or_a_repeat_counts_once(stack) {
-    const network = new Network("lose the answer", "pass", "lose the answer", "pass", "lose the answer");
-    const [client, work] = [stack.client(network), new Work()];
-    equal(await client.once("a").run(work.done), { value: 1, replayed: false });
-    equal(await client.once("a").run(work.done), { value: 1, replayed: true });
-    const given = stack.client({ ...new Network("pass", "lose the answer"), maxAttempts: 1 });
-    equal((await fails("unavailable", given.once("b").run(work.done))).isOutcomeUnknown, true);
-    equal(await given.once("b").run(work.done), { value: 2, replayed: true });
-  },
-
   async without_redis_the_work_is_done_only_if_it_is_to_run_then(stack) {
     let isAway = true;
     const fetch = (url: string, init: FetchInit) => (isAway ? Promise.reject(new TypeError("away")) : globalThis.fetch(url, init));
@@ -147,20 +126,6 @@ export const onces: Suite = {
     }
   },
 
-  async a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(stack) {
-    const of = (fingerprint: string, wait = LONG) => stack.client().once("a", { fingerprint, wait });
-    await of("one").run(async () => {
-      const error = await fails("fingerprint_mismatch", of("other").run(never));
-      equal(error.lock, `${stack.mark}a`);
-      await fails("held", of("one", 0).run(never));
-      await fails("held", stack.client().once("a", { wait: 0 }).run(never));
-      return 5;
-    });
-    await fails("fingerprint_mismatch", of("other").run(never));
-    equal(await of("one").run(never), { value: 5, replayed: true });
-    equal(await stack.client().once("a").run(never), { value: 5, replayed: true });
-  },
-
   async a_result_over_the_bound_is_refused_and_not_kept(stack) {
     const text = (bytes: number) => () => "x".repeat(bytes - 2);
     const error = await fails("result_too_large", stack.client().once("a").run(text(65_537)));
@@ -177,25 +142,17 @@ export const onces: Suite = {
   },
 
   async what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(stack) {
-    const [network, work] = [new Network(), new Work()];
-    const once = stack.client(network).once("a", { fingerprint: "other" });
+    const network = new Network();
+    const once = stack.client(network).once("a");
+    equal(await charge(stack, new Work()), { value: 1, replayed: false });
+    equal([await once.forget(), await kept(stack), network.seen.length], [true, null, 1]);
     equal(await once.forget(), false);
-    equal(await charge(stack, work), { value: 1, replayed: false });
-    equal([await once.forget(), await kept(stack), network.seen.length], [true, null, 2]);
-    equal(await once.forget(), false);
-    equal(await charge(stack, work), { value: 2, replayed: false });
-    await once.forget();
     const { end, first } = begin(stack);
     await eventually(() => isHeld(stack));
     const held = await fails("held", once.forget());
     check(held instanceof HeldError && held.remaining !== null && held.remaining > 5_000, "it is being done");
     end();
     equal(await first, { value: 7, replayed: false });
-    equal(await charge(stack, work), { value: 7, replayed: true });
-    // A repeat does not forget the next result.
-    equal(await stack.client(new Network("lose the answer")).once("a").forget(), true);
-    const unknown = await fails("unavailable", stack.client({ ...new Network("lose the answer"), maxAttempts: 1 }).once("a").forget());
-    equal([unknown.isOutcomeUnknown, unknown.isRetryable], [true, false]);
   },
 
   async a_result_that_is_something_else_is_told_and_the_work_is_not_done(stack) {

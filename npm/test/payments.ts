@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { bank, inExpress, inFastify, listener } from "../examples/recipes/payments.js";
 import { listening } from "./between.js";
-import { equal, eventually, type Stack, type Suite } from "./harness.js";
+import { about, equal, eventually, type Suite } from "./harness.js";
 
 /** The recipe's servers, each by its address. */
 async function served(): Promise<Record<string, string>> {
@@ -68,11 +68,6 @@ async function is_refused_while_the_first_is_at_it(url: string, account: string)
 const promises = { is_charged_once, is_refused_while_the_first_is_at_it };
 
 export async function payments(): Promise<Suite> {
-  const tests = Object.entries(await served()).flatMap(([name, url]) =>
-    Object.entries(promises).map(([promise, test]) => {
-      const run = ({ mark }: Stack) => test(url, `${mark}${name}`);
-      return [`a_payment_by_${name}_${promise}`, run] as const;
-    }),
-  );
-  return Object.fromEntries(tests);
+  const suites = Object.entries(await served()).map(([name, url]) => about(`a_payment_by_${name}`, promises, (promise, { mark }) => promise(url, `${mark}${name}`)));
+  return Object.assign({}, ...suites);
 }

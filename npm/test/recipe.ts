@@ -1,6 +1,6 @@
 // What each recipe promises, whichever way its host calls it.
 import { shop } from "../examples/recipes/shop.js";
-import { check, equal, eventually, type Stack, type Suite, take } from "./harness.js";
+import { about, check, equal, eventually, type Stack, type Suite, take } from "./harness.js";
 
 /** Asks a recipe to ship an order, as its host does. The signal aborts when the client hangs up. */
 export type Call = (order: string, signal: AbortSignal) => Promise<Response>;
@@ -30,17 +30,12 @@ const lockOf = (stack: Stack, order: string) => stack.client({ prefix: "" }).loc
 /** The tests of a recipe. */
 export function recipe(name: string, call: Call): Suite {
   const promises = { ships_for_one_at_a_time, says_when_to_come_again, answers_503_while_the_bridge_is_away };
-  const tests = Object.entries(promises).map(([promise, test]) => {
-    const run = (stack: Stack) => test(stack, `${stack.mark}${name}`, call);
-    return [`${name}_${promise}`, run] as const;
-  });
-  return Object.fromEntries(tests);
+  return about(name, promises, (promise, stack) => promise(stack, `${stack.mark}${name}`, call));
 }
 
 /** The test of a recipe whose host tells when a client hangs up. */
 export function hangsUp(name: string, call: Call): Suite {
-  const run = (stack: Stack) => stops_when_its_client_hangs_up(stack, `${stack.mark}${name}`, call);
-  return { [`${name}_stops_when_its_client_hangs_up`]: run };
+  return about(name, { stops_when_its_client_hangs_up }, (promise, stack) => promise(stack, `${stack.mark}${name}`, call));
 }
 
 async function ships_for_one_at_a_time(stack: Stack, order: string, call: Call): Promise<void> {

@@ -10,27 +10,23 @@ import { handlers } from "./idempotent.js";
 import { javascript } from "./javascript.js";
 import { kinds } from "./kinds.js";
 import { limits } from "./limits.js";
-import { severalLimits } from "./several_limits.js";
-import { multis } from "./multi.js";
 import { onces } from "./once.js";
 import { readWrites } from "./read_write.js";
 import { reservations } from "./reservations.js";
-import { semaphores } from "./semaphore.js";
 import { tables } from "./table.js";
 import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
 import { takeOvers } from "./take_over.js";
-import { weights } from "./weights.js";
 
 // It takes all places of the process, and much of its time: Node runs it.
 export const [crowd, waitingBeside] = apart(waiting, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** What any Redis does, behind whatever bridge. */
-export const ofKinds = [kinds, semaphores, readWrites, multis, onces, throttles, debounces];
+export const ofKinds = [kinds, readWrites, onces, throttles, debounces];
 
 /** None of their tests changes what others use. */
-const promises = [contract, ...ofKinds, takeOvers, weights, reservations, severalLimits, waitingBeside];
+const promises = [contract, ...ofKinds, takeOvers, reservations, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];

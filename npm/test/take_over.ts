@@ -1,10 +1,9 @@
 // The promises of taking a lock over from its holder. They are those of tests/it/take_over.rs, with
 // the same names.
-import { type Client, type Command, GroupCommit, type Lock, type LockOptions } from "edgelock";
+import type { Client, Command, Lock } from "edgelock";
 import { check, equal, eventually, fails, type Suite, take } from "./harness.js";
 
-const taking = (client: Client, options: LockOptions = {}): Lock => client.lock("a", { takeOver: true, ...options });
-const incr = (key: string): Command => ["INCR", { key }];
+const taking = (client: Client): Lock => client.lock("a", { takeOver: true });
 
 export const takeOvers: Suite = {
   async whoever_takes_a_lock_over_has_it_and_the_old_holder_writes_no_more(stack) {
@@ -12,7 +11,7 @@ export const takeOvers: Suite = {
     const lease = await take(taking(stack.client()));
     check(lease.fence > old.fence, "fences grow");
     equal(await stack.redis("GET ~a"), lease.token);
-    const write = [incr(`${stack.mark}n`)];
+    const write: Command[] = [["INCR", { key: `${stack.mark}n` }]];
     await fails("lost", old.exec(write));
     check(old.signal.aborted, "it is told");
     await fails("lost", stack.lock("a").resume(old.token).commit(write));
@@ -34,14 +33,5 @@ export const takeOvers: Suite = {
       check(performance.now() - begun < 15_000, "its next renewal would be later");
       await lease?.release();
     }
-  },
-
-  async only_a_plain_lock_can_be_taken_over(stack) {
-    const client = stack.client();
-    await fails("invalid_argument", () => client.lock("a", { takeOver: 1 } as never));
-    await fails("invalid_argument", () => taking(client, { fair: true }));
-    await fails("invalid_argument", () => taking(client, { signalList: "list" }));
-    const group = new GroupCommit<number, number>({ reads: () => [], decide: (item) => ({ answer: item }) });
-    await fails("invalid_argument", group.submit(taking(client), 1));
   },
 };

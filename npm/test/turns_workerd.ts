@@ -1,7 +1,8 @@
 // Shared turns of requests to a Worker, in workerd. Each request can go on only by events of its
 // own, and is gone when its caller hangs up.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type IncomingMessage, request } from "node:http";
+import { Between } from "./between.js";
 import { check, equal, eventually, runTests, Stack } from "./harness.js";
 import { serve } from "./serve.js";
 import type { Asked, Told } from "./turns_worker.js";
@@ -19,12 +20,15 @@ class Gate {
   /** Requests from this number on do not arrive until the gate is opened. */
   #closedAt = Infinity;
   #opened: Array<() => void> = [];
-  readonly #server = createServer((request, response) => void this.#pass(request, response));
-
-  async listen(): Promise<string> {
-    await once(this.#server.listen(0, "127.0.0.1"), "listening");
-    return `http://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`;
-  }
+  readonly server = new Between(url, () => {
+    let number = 0;
+    const before = async () => {
+      number = ++this.seen;
+      if (number >= this.#closedAt) await new Promise<void>((go) => this.#opened.push(go));
+      return false;
+    };
+    return { before, behind: () => ++this.answered > 0 && number === this.withheld };
+  });
 
   closeAt(request: number): void {
     this.#closedAt = request;
@@ -35,24 +39,6 @@ class Gate {
     this.#closedAt = closedAt;
     for (const go of this.#opened.splice(0)) go();
   }
-
-  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
-    const number = ++this.seen;
-    if (number >= this.#closedAt) await new Promise<void>((go) => this.#opened.push(go));
-    const { authorization = "" } = request.headers;
-    const answer = await fetch(url + request.url, { method: "POST", headers: { authorization }, body: Buffer.concat(pieces) });
-    const text = await answer.text();
-    this.answered++;
-    if (number === this.withheld) return;
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
 }
 
 /** A sale by the Worker, with a stock of 1,000. */
@@ -62,7 +48,7 @@ class Sale {
   #url = "";
 
   async open(): Promise<this> {
-    this.#url = await this.gate.listen();
+    this.#url = await this.gate.server.listen();
     await this.stack.redis("SET ~stock 1000");
     return this;
   }
@@ -95,7 +81,7 @@ class Sale {
     const [stock, orders] = [Number(await this.stack.redis("GET ~stock")), Number(await this.stack.redis("HLEN ~orders"))];
     equal(stock + orders, 1_000);
     check(orders >= sold, `${sold} were told that they are sold, of ${orders}`);
-    this.gate.close();
+    this.gate.server.close();
   }
 }
 

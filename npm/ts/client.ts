@@ -6,7 +6,7 @@ import type { ClientOptions, ClientSettings, ReadOptions } from "./client-option
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, type Kind, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
-import { GoingOn, type Host } from "./going-on.js";
+import { GoingOn } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { instance, type Named, Revivable } from "./instance.js";
@@ -41,8 +41,6 @@ class Late {
 export class Client {
   readonly #raw: Revivable<Thing>;
   readonly #prefix: string;
-  readonly #settings: ClientSettings;
-  readonly #host: Host;
   readonly #maker: Maker;
   /** Its bridge is looked up when it is first used, and what is made of it before then, too. */
   readonly #isLate: boolean;
@@ -51,18 +49,20 @@ export class Client {
     this.#isLate = options instanceof Late;
     const config = options instanceof Late ? undefined : clientConfig(options);
     // Whoever changes the object later makes no other client of this one.
-    this.#settings = { ...(options instanceof Late ? options.settings : options) };
-    const { fetch, waitUntil, signal, requestTimeout, onEvent, prefix = "" } = this.#settings;
-    this.#host = { fetch, waitUntil, signal, requestTimeout, goingOn: new GoingOn() };
+    const settings: ClientSettings = { ...(options instanceof Late ? options.settings : options) };
+    const { fetch, waitUntil, signal, requestTimeout = 2_000, onEvent, prefix = "" } = settings;
     this.#maker = {
-      ...this.#host,
-      requestTimeout: requestTimeout ?? 2_000,
+      fetch,
+      waitUntil,
+      signal,
+      requestTimeout,
+      goingOn: new GoingOn(),
       tell: (event) => onEvent && hear(event, onEvent),
       readEach: async (reads, name) => this.#read(toRaw(reads), name, true),
     };
     this.#prefix = prefix;
     this.#raw = this.#revivable(() => {
-      const { said, onEvent } = config ?? clientConfig({ ...this.#settings, ...lookUp(environment()) });
+      const { said, onEvent } = config ?? clientConfig({ ...settings, ...lookUp(environment()) });
       return new (instance().raw.Thing)(said, onEvent);
     });
   }
@@ -74,7 +74,7 @@ export class Client {
   }
 
   #named(kind: string, name: string, ...values: Value[]): Named {
-    return { name, key: this.#prefix + name, raw: this.#made(kind, name, ...values), host: this.#host };
+    return { name, key: this.#prefix + name, raw: this.#made(kind, name, ...values), host: this.#maker };
   }
 
   #revivable<T>(make: () => T): Revivable<T> {
@@ -274,7 +274,7 @@ export class Client {
   /** If `each`, the reply to a read that failed is its error. */
   async #read(reads: RawCommands, shardOf: string | undefined, each: boolean, signals: Signals = []): Promise<Reply[]> {
     const { instance, value: client } = this.#raw.get();
-    return (await instance.drive(client, ["read", shardOf, each, reads], this.#host, signals)).replies;
+    return (await instance.drive(client, ["read", shardOf, each, reads], this.#maker, signals)).replies;
   }
 
   /** What the module is told: which kind, of which name or names, and what else is of the kind. */

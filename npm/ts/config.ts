@@ -15,8 +15,7 @@ const OF_A_BRIDGE: Names<ClientSettings & UpstashOptions & WebdisOptions> = { ..
 const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQuarantine: 1, ...SETTINGS };
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { listen: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
-const OF_A_READ_WRITE: Names<ReadWriteOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
-const OF_SEVERAL_NAMES: Names<LockAllOptions> = OF_A_READ_WRITE;
+const OF_A_READ_WRITE: Names<ReadWriteOptions & LockAllOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
 const OF_LIMITS: Names<LimitsOptions> = { ...OF_A_REENTRANT, label: 1 };
 const LIMIT: Names<Limit> = { name: 1, limit: 1, permits: 1 };
 const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
@@ -31,7 +30,7 @@ const KINDS = {
   "a semaphore": OF_A_SEMAPHORE,
   "a reservation": OF_RESERVATIONS,
   "a read/write lock": OF_A_READ_WRITE,
-  "a lock of several names": OF_SEVERAL_NAMES,
+  "a lock of several names": OF_A_READ_WRITE,
   "a lock of several limits": OF_LIMITS,
 };
 export type Kind = keyof typeof KINDS;
@@ -42,8 +41,7 @@ export function clientConfig(options: ClientOptions): { readonly said: string; r
   if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
   known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);
-  const quarantineMs = "quorum" in options ? milliseconds(options.restartQuarantine, "restartQuarantine") : undefined;
-  const said = words("client", "quorum" in options, bridges, ...toSettings(options, quarantineMs));
+  const said = words("client", "quorum" in options, bridges, ...toSettings(options));
   const { onEvent } = options;
   return { said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
 }
@@ -51,7 +49,7 @@ export function clientConfig(options: ClientOptions): { readonly said: string; r
 /** The settings alone, of a client whose bridge is found elsewhere. */
 export function knownSettings(settings: ClientSettings): ClientSettings {
   known(settings, SETTINGS, "a client");
-  toSettings(settings, undefined);
+  toSettings(settings);
   return settings;
 }
 
@@ -134,7 +132,7 @@ function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string):
   return [url, secret, user, either("plainHttp"), either("push"), either("keyLocking"), id];
 }
 
-function toSettings(settings: ClientSettings, quarantineMs: number | undefined): Value[] {
+function toSettings(settings: ClientSettings & Partial<QuorumOptions>): Value[] {
   callable(settings.onEvent, "onEvent");
   callable(settings.fetch, "fetch");
   callable(settings.waitUntil, "waitUntil");
@@ -143,7 +141,7 @@ function toSettings(settings: ClientSettings, quarantineMs: number | undefined):
     optionalText(settings.prefix, "prefix"),
     limit(settings.requestTimeout, "requestTimeout", 1),
     count(settings.maxAttempts, "maxAttempts", 1),
-    quarantineMs,
+    milliseconds(settings.restartQuarantine, "restartQuarantine"),
     milliseconds(settings.fenceLife, "fenceLife"),
   ];
 }

@@ -36,7 +36,7 @@ export class Ending {
    * the other half of a request's time.
    */
   outlive(host: Host, abandon: (reason: unknown) => void): void {
-    const { waitUntil, signal, goingOn, requestTimeout = 2_000 } = host;
+    const { waitUntil, signal, goingOn, requestTimeout } = host;
     if (waitUntil) void inBackground(new Promise<void>((over) => (this.#letGo = over)), host);
     this.watch();
     if (signal === undefined) return;

@@ -52,7 +52,7 @@ export interface Host {
   readonly signal?: AbortSignal | undefined;
   /** What does not end then. */
   readonly goingOn: GoingOn;
-  readonly requestTimeout?: number | undefined;
+  readonly requestTimeout: number;
 }
 
 /** The signal that ends what begins now when the caller is gone. */

@@ -185,15 +185,14 @@ const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
 /** The response that is kept. Another program, or a plain `once`, can have stored anything. */
 function replay(value: unknown, once: Once<Lease | undefined>): Response {
+  let cause;
   try {
     if (isKept(value)) return again(value);
   } catch (error) {
-    throw once.unreadable(NO_RESPONSE, error);
+    cause = error;
   }
-  throw once.unreadable(NO_RESPONSE);
+  throw once.unreadable("what is kept is no response, so something else stored it", cause);
 }
-
-const NO_RESPONSE = "what is kept is no response, so something else stored it";
 
 function isKept(value: unknown): value is Kept {
   const { status, type, headers = [], body }: Partial<Record<keyof Kept, unknown>> = Object(value);

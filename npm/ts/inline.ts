@@ -3,8 +3,5 @@ import base64 from "edgelock-wasm";
 import { decode } from "./decode.js";
 import { use } from "./instance.js";
 
-let module: WebAssembly.Module | undefined;
-
-// Compiled when it is first needed.
-use(() => (module ??= new WebAssembly.Module(decode(base64))));
+use(() => new WebAssembly.Module(decode(base64)));
 export * from "./public.js";

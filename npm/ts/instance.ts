@@ -22,9 +22,13 @@ export type Call = readonly Value[] | ((thing: Thing) => Thing);
 let load: (() => WebAssembly.Module) | undefined;
 let current: Instance | undefined;
 
-/** Says where the compiled module is to be had: each kind of host has it from elsewhere. */
+/**
+ * Says where the compiled module is to be had: each kind of host has it from elsewhere. `source` is
+ * called once, when the module is first needed.
+ */
 export function use(source: () => WebAssembly.Module): void {
-  load = source;
+  let module: WebAssembly.Module | undefined;
+  load = () => (module ??= source());
 }
 
 /** The instance that new objects live in. */

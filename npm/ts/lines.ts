@@ -1,7 +1,7 @@
 // The items of all names, and the callers that wait for each name.
 import { onAbort, type Signals } from "./abort.js";
 import { aborted, heldBehind, unavailable } from "./make-error.js";
-import { type Bound, type Entry, Gather, type Turn } from "./gather.js";
+import { type Bound, type Entry, Gather, type Outcome, type Turn } from "./gather.js";
 import { LONGEST_TIMER } from "./check.js";
 import { inBackground } from "./going-on.js";
 import { Acquisition, type Home, type Lock } from "./lock.js";
@@ -82,7 +82,7 @@ export class Lines<Item, Answer> {
         if (turn) {
           turn.showsWithin = look;
           for (const watcher of line.newWatchers()) watcher.call();
-          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition: () => this.#acquisition(name) });
+          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition: () => gotOrMade(this.#acquisitions, name, () => new Acquisition()) });
         }
         if (left === 0 && this.#late !== undefined) {
           // The last nap may be a little shorter than a look.
@@ -144,18 +144,8 @@ export class Lines<Item, Answer> {
   }
 
   #line(name: string, key: string): Gather<Item, Answer> {
-    let line = this.#byName.get(name);
-    if (line === undefined) {
-      line = new Gather((mayHaveRun) => unavailable("the caller that drove this turn of the group vanished", mayHaveRun, key));
-      this.#byName.set(name, line);
-    }
-    return line;
-  }
-
-  #acquisition(name: string): Acquisition {
-    let acquisition = this.#acquisitions.get(name);
-    if (acquisition === undefined) this.#acquisitions.set(name, (acquisition = new Acquisition()));
-    return acquisition;
+    const gone = (mayHaveRun: boolean) => unavailable("the caller that drove this turn of the group vanished", mayHaveRun, key);
+    return gotOrMade(this.#byName, name, () => new Gather(gone));
   }
 
   /** Unless it was forgotten before, and there is another by now. */
@@ -165,6 +155,12 @@ export class Lines<Item, Answer> {
     this.#acquisitions.get(name)?.free();
     this.#acquisitions.delete(name);
   }
+}
+
+function gotOrMade<T>(named: Map<string, T>, name: string, make: () => T): T {
+  const found = named.get(name) ?? make();
+  named.set(name, found);
+  return found;
 }
 
 /** So much less often looks who does not watch. */
@@ -197,7 +193,7 @@ function pace({ requestTimeout }: Home): { readonly beat: number; readonly look:
   return { beat: limit / 8, look: limit / 4 };
 }
 
-function settled<Answer>(outcome: { readonly answer: Answer } | { readonly error: unknown }): Answer {
+function settled<Answer>(outcome: Outcome<Answer>): Answer {
   if ("error" in outcome) throw outcome.error;
   return outcome.answer;
 }

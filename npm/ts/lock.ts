@@ -12,7 +12,6 @@ import { reply, type Said, type Value, words } from "./words.js";
 
 /** @internal What the client that made a lock knows. */
 export interface Maker extends Host {
-  readonly requestTimeout: number;
   readonly tell: (event: LockEvent) => void;
   /** Reads where the lock of this name lives. The reply to a read that failed is its error. */
   readonly readEach: (reads: readonly Command[], name: string) => Promise<Reply[]>;

@@ -11,10 +11,7 @@ interface Host {
   readonly process: { getBuiltinModule(name: "node:fs"): { readFileSync(path: string): Uint8Array<ArrayBuffer> } };
 }
 
-let module: WebAssembly.Module | undefined;
-
-// Compiled when it is first needed.
-use(() => (module ??= fromFile() ?? new WebAssembly.Module(decode(require("./text.cjs")))));
+use(() => fromFile() ?? new WebAssembly.Module(decode(require("./text.cjs"))));
 export * from "./public.js";
 
 function fromFile(): WebAssembly.Module | undefined {

@@ -15,7 +15,7 @@ const VARIABLES: [&str; 2] = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL
 
 /// The bundles: the folder of each `index.js`, the file in `test` that it is made of, and esbuild's
 /// options.
-const BUNDLES: [(&str, &str, &str); 29] = [
+const BUNDLES: [(&str, &str, &str); 28] = [
     ("packed", "packed.ts", NODE),
     ("esm", "node.ts", NODE),
     ("elsewhere", "elsewhere.ts", NODE),
@@ -39,7 +39,6 @@ const BUNDLES: [(&str, &str, &str); 29] = [
     ("webdis", "webdis.ts", NODE),
     ("several", "several.ts", NODE),
     ("heap-node", "heap_node.ts", NODE),
-    ("heap-node-finalized", "heap_node_finalized.ts", NODE),
     ("heap-workerd", "heap_workerd.ts", NODE),
     ("heap-worker", "heap_worker.ts", WORKERD),
     ("turns-workerd", "turns_workerd.ts", NODE),
@@ -252,9 +251,10 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
 
 /// The commands that show how much memory calls leave in use, under their names.
 pub(crate) fn heap_hosts() -> [(&'static str, Command); 3] {
-    let node = |name| {
+    let node = |arguments: &[&str]| {
         let mut node = Command::new("node");
-        node.arg("--expose-gc").arg(bundle(name));
+        node.arg("--expose-gc").arg(bundle("heap-node"));
+        node.args(arguments);
         node
     };
     let workerd = beside_workerd("heap-workerd", "heap-worker");
@@ -262,12 +262,9 @@ pub(crate) fn heap_hosts() -> [(&'static str, Command); 3] {
         ("npm: what calls leave behind in workerd", workerd),
         (
             "npm: what calls leave behind in Node, without finalizers",
-            node("heap-node"),
+            node(&[]),
         ),
-        (
-            "npm: what calls leave behind in Node",
-            node("heap-node-finalized"),
-        ),
+        ("npm: what calls leave behind in Node", node(&["finalized"])),
     ]
 }
 
@@ -357,12 +354,9 @@ mod tests {
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
         let of_all = in_rust("every_kind");
         for kind in [
-            "semaphore",
             "take_over",
-            "weights",
             "reservations",
             "read_write",
-            "multi",
             "once",
             "throttle",
             "debounce",

@@ -3,7 +3,5 @@ import base64 from "edgelock-table-wasm";
 import { decode } from "../decode.js";
 import { use } from "./source.js";
 
-let module: WebAssembly.Module | undefined;
-
-use(() => (module ??= new WebAssembly.Module(decode(base64))));
+use(() => new WebAssembly.Module(decode(base64)));
 export { Table } from "./table.js";

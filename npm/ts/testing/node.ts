@@ -2,7 +2,5 @@
 import { readFileSync } from "node:fs";
 import { use } from "./source.js";
 
-let module: WebAssembly.Module | undefined;
-
-use(() => (module ??= new WebAssembly.Module(readFileSync(new URL("./testing.wasm", import.meta.url)))));
+use(() => new WebAssembly.Module(readFileSync(new URL("./testing.wasm", import.meta.url))));
 export { Table } from "./table.js";

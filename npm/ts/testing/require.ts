@@ -4,7 +4,5 @@ import { use } from "./source.js";
 
 declare const __dirname: string;
 
-let module: WebAssembly.Module | undefined;
-
-use(() => (module ??= new WebAssembly.Module(readFileSync(`${__dirname}/testing.wasm`))));
+use(() => new WebAssembly.Module(readFileSync(`${__dirname}/testing.wasm`)));
 export { Table } from "./table.js";

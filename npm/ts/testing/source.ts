@@ -16,9 +16,13 @@ export interface RawTable {
 
 let load: (() => WebAssembly.Module) | undefined;
 
-/** Says where the compiled module is to be had: each kind of host has it from elsewhere. */
+/**
+ * Says where the compiled module is to be had: each kind of host has it from elsewhere. `source` is
+ * called once, when the module is first needed.
+ */
 export function use(source: () => WebAssembly.Module): void {
-  load = source;
+  let module: WebAssembly.Module | undefined;
+  load = () => (module ??= source());
 }
 
 /** A table with an instance of the module of its own. */
