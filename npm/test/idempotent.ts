@@ -132,6 +132,9 @@ export const handlers: Suite = {
     const one = counting(stack, () => new Response("one's secret"), { key: undefined, scope: () => "1" });
     const another = counting(stack, () => new Response("another's"), { key: undefined, scope: () => "1:2" });
     equal([await (await one.handle(post("2:x"))).text(), await (await another.handle(post("x"))).text()], ["one's secret", "another's"]);
+    for (const print of [null, undefined, 7]) {
+      await fails("invalid_argument", counting(stack, never, { fingerprint: () => print as unknown as string }).handle(post("k-3")));
+    }
     for (const scope of ["", null, undefined, {}]) {
       await fails("invalid_argument", counting(stack, never, { key: undefined, scope: () => scope as string }).handle(post("k-2")));
     }

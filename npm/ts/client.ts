@@ -150,8 +150,10 @@ export class Client {
    * `lost`.
    *
    * How many are confirmed is a number at `{name}:confirmed`, which never expires: lower it with
-   * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it. No
-   * {@link Client.semaphore | semaphore} may have the same name: the bounds of owners would be wrong.
+   * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it.
+   *
+   * No {@link Client.semaphore | semaphore} may have the same name: the bounds of owners would be
+   * wrong.
    */
   reservations(name: string, units: number, options: ReservationOptions = {}): Lock {
     return this.#lock("a reservation", ["reservations", text(name, "a name of reservations"), several(units, "units")], options);

@@ -18,7 +18,7 @@ export interface Under {
   readonly isLate: () => boolean;
 }
 
-/** How many decisions of a turn are made again. A crowd of refused items must not keep a host busy. */
+/** How many decisions of a turn are made again: a crowd of refused items keeps no host busy. */
 const AGAIN = 1_024;
 
 /**

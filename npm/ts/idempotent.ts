@@ -103,7 +103,7 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
     }
     const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${given}` : given;
-    const print = fingerprint && (await fingerprint(request, ...rest));
+    const print = fingerprint && text(await fingerprint(request, ...rest), "a fingerprint");
     const of = typeof client === "function" ? client(request, ...rest) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
     let own: Response | undefined;

@@ -186,8 +186,8 @@ async fn a_release_of_one_limit_tells_its_waiter_to_ask_and_leaves_it_room(mut s
     let waiting = stack.limited(2).wait_timeout(LONG);
     let waiter = meanwhile(async move { waiting.acquire().await });
     eventually(|| stack.waiters_for("b") == 1).await;
-    // It is not handed what is free, and neither is who came later.
-    let later = b.clone().weight(2).wait_timeout(LONG);
+    // It is not handed what is free, and neither is who came later, and waits for its turn.
+    let later = b.clone().weight(2).fair(true).wait_timeout(LONG);
     let later = meanwhile(async move { later.acquire().await });
     eventually(|| stack.waiters_for("b") == 2).await;
     heavy.release().await.unwrap();

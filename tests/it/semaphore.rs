@@ -41,7 +41,7 @@ impl Stack {
 
     /// Starts one more waiter for one of two permits; `place` in the queue counts from 1.
     async fn listens_for_a_permit(&mut self, place: usize) -> (JoinHandle<Watched>, Seen) {
-        let asked = Self::asked_at(place);
+        let asked = Self::asked_at(place, 2);
         self.listens(place, asked, |client| client.semaphore("a", 2))
             .await
     }

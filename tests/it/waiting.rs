@@ -79,10 +79,11 @@ impl Stack {
         (waiter, seen)
     }
 
-    /// How often one at this place in the queue has asked, once it listens. The first asks once
-    /// more when its subscription is confirmed.
-    pub(crate) fn asked_at(place: usize) -> usize {
-        if place == 1 { 3 } else { 2 }
+    /// How often one at this place in the queue has asked, once it listens. If those ahead may
+    /// leave room for it, since so many may have the lock `at_once`, it asks once more when its
+    /// subscription is confirmed.
+    pub(crate) fn asked_at(place: usize, at_once: usize) -> usize {
+        if place <= at_once { 3 } else { 2 }
     }
 
     /// A client whose waiters do not listen.
