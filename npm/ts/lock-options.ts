@@ -23,9 +23,10 @@ export interface LockOptions {
   /**
    * How many requests one acquisition may send: 1 or more. Default 40. Repeats of lost requests
    * count, and so do listening and giving up. With fewer than 4 an acquisition does not queue, and
-   * giving up takes one more. In a quorum they are for each bridge. A try takes two there, so that
-   * fewer than 5 do not wait, and the bound is not sharp: what a majority did not wait for, raising
-   * the fence, and giving up may come on top.
+   * giving up takes one more. So does giving up a lock that it was handed, and then asked for, when
+   * one was left. In a quorum they are for each bridge. A try takes two there, so that fewer than
+   * 5 do not wait, and the bound is not sharp: what a majority did not wait for, raising the fence,
+   * and giving up may come on top.
    *
    * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
    * in the queue. So 40 requests keep a place for up to 5 minutes.

@@ -97,8 +97,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// Repeats of lost requests count, and so do listening, leaving the queue, and giving up what
     /// requests of unknown outcome asked for. With fewer than 4 an acquisition does not queue, and
-    /// giving up takes one more. In a quorum they are for each bridge. A try takes two there, so
-    /// that fewer than 5 do not wait, and the bound is not sharp: what a majority did not wait for,
+    /// giving up takes one more. So does giving up a lock that it was handed, and then asked for,
+    /// when one was left. In a quorum they are for each bridge. A try takes two there, so that
+    /// fewer than 5 do not wait, and the bound is not sharp: what a majority did not wait for,
     /// raising the fence, and giving up may come on top.
     ///
     /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its

@@ -64,6 +64,8 @@ pub(crate) struct Acquire {
     /// Whether a lease that was handed over is complete, or something is still to be asked for.
     accepts_handover: bool,
     has_reads: bool,
+    /// It was told that the lock is its own.
+    is_handed: bool,
     /// Whether the lock may be, or may yet become, this token's, or it stands in the queue.
     needs_cleanup: bool,
     requests: u32,

@@ -32,9 +32,10 @@ impl Acquire {
     }
 
     /// What it may still send, with one kept for leaving the queue, or for giving up what was asked
-    /// for.
+    /// for, unless the lock is its own.
     pub(super) fn requests_left(&self) -> u32 {
-        let kept = u32::from(self.options.max_requests >= REQUESTS_OF_A_WAIT);
+        let keeps = self.options.max_requests >= REQUESTS_OF_A_WAIT && !self.is_handed;
+        let kept = u32::from(keeps);
         self.options
             .max_requests
             .saturating_sub(self.requests.saturating_add(kept))

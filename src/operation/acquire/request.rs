@@ -47,6 +47,7 @@ impl Acquire {
             call: call(&claim, &options, waiter.as_ref(), fixed),
             accepts_handover: accepts_handover(&claim, waiter.as_ref(), &options, fixed),
             has_reads: !fixed.is_empty(),
+            is_handed: false,
             inquires: reads.is_none(),
             needs_cleanup: false,
             requests: 0,

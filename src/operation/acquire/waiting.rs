@@ -163,7 +163,7 @@ impl Acquire {
             return Some(Meaning::MayBeFree);
         }
         let Some(Handover { fence, left }) = script::handed_over(message) else {
-            return Some(Meaning::Ours);
+            return self.ours();
         };
         let answered_us = found.contended.redis_us;
         if fence <= answered_us {
@@ -176,7 +176,7 @@ impl Acquire {
         // A lease that is half over is worth a request, which gives it the full ttl.
         let needs_reads = self.has_reads && left.found.is_empty();
         if !self.accepts_handover || needs_reads || cx.now.to(until) < self.ttl() / 2 {
-            return Some(Meaning::Ours);
+            return self.ours();
         }
         Some(Meaning::Granted(Grant {
             deadline: until,
@@ -184,6 +184,13 @@ impl Acquire {
             replies: Vec::new(),
             left: self.has_reads.then_some(left),
         }))
+    }
+
+    /// The lock is its own, and it must ask: by the request that was kept for giving up, if there
+    /// is no other.
+    fn ours(&mut self) -> Option<Meaning> {
+        self.is_handed = true;
+        Some(Meaning::Ours)
     }
 
     /// The error when the wait is over: that of its last request, which failed with this one, or
@@ -310,7 +317,8 @@ impl Acquire {
         let left = self.tries_left();
         if left == 0 {
             let rest = self.wait.schedule.rest(cx.now, found.asked_at);
-            return rest.filter(|_| hears && self.accepts_handover);
+            let may_be_handed = self.waiter.is_some() && self.claim.lock.kind.is_handed_over();
+            return rest.filter(|_| hears && may_be_handed);
         }
         let (contended, took) = (&found.contended, found.round_trip);
         (self.wait.schedule).pause(cx.now, cx.host(), contended, took, hears, left)
