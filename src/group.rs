@@ -167,10 +167,10 @@ impl<S: Section> GroupCommit<S> {
 
     /// Has `item` decided in the next turn of `lock` that has room for it, and returns its answer.
     ///
-    /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. With none, that of
-    /// one caller at a time is decided, and the others are [`Error::Held`]. One of the callers
-    /// drives the turn. It does so with its own lock, in the background of its [`Runtime`], so the
-    /// turn goes on if that caller is gone.
+    /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. With no wait, the
+    /// item of one caller at a time is decided, and the others get [`Error::Held`]. One of the
+    /// callers drives the turn. It does so with its own lock, in the background of its [`Runtime`],
+    /// so the turn goes on if that caller is gone.
     ///
     /// If a driver's whole host is gone, the others pass it over. That happens when it has shown no
     /// sign of life for up to a request's time-out. The next driver takes over what it had: the

@@ -28,7 +28,7 @@ const AGAIN = 1_024;
  * An item is never a reason not to decide the others: if its decision throws, its writes cannot be
  * sent, or they are too large for a turn with others, the others are decided again as if it was not
  * there, since it may have changed their state. If that leaves none, the first one has the turn. If
- * that is often so, those behind wait for the next turn.
+ * there are many such items, those behind them wait for the next turn.
  */
 export function decide<Item, Answer, State>(
   section: Section<Item, Answer, State>,

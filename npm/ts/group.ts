@@ -77,9 +77,9 @@ export class GroupCommit<Item, Answer, State = undefined> {
 
   /**
    * Has `item` decided in the next turn of `lock` that has room for it, and returns its answer. The
-   * item waits up to the lock's `wait` until its turn has the lock. With none, that of one caller
-   * at a time is decided, and the others are `held`. The lock's `signal`, or that of the call,
-   * removes it before that, or before its turn is sent without the lock.
+   * item waits up to the lock's `wait` until its turn has the lock. With no wait, the item of one
+   * caller at a time is decided, and the others are `held`. The lock's `signal`, or that of the
+   * call, removes it before that, or before its turn is sent without the lock.
    *
    * One of the callers drives the turn. The turn goes on by that caller's `waitUntil` if the caller
    * is gone. If a driver's whole host is gone, the others pass it over after a request's time-out

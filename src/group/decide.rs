@@ -20,7 +20,7 @@ pub(super) type Turn<S> = Driver<Pending<<S as Section>::Item>, <S as Section>::
 /// An item is never a reason not to decide the others: if its decision panics, its writes cannot be
 /// sent, or they are too large for a turn with others, the others are decided again as if it was
 /// not there, since it may have changed what they share. If that leaves none, the first one has the
-/// turn. If that is often so, those behind wait for the next turn.
+/// turn. If there are many such items, those behind them wait for the next turn.
 pub(super) fn decide<S: Section>(
     section: &S,
     turn: &Turn<S>,

@@ -199,8 +199,9 @@ async fn an_item_whose_decision_panics_fails_alone(mut stack: Stack) {
     }
 }
 
-/// Numbers the notes.
-struct Numbered;
+/// Numbers the notes, and counts its decisions.
+#[derive(Default)]
+struct Numbered(Arc<AtomicUsize>);
 
 impl Section for Numbered {
     type Item = Item;
@@ -218,6 +219,7 @@ impl Section for Numbered {
         last: &mut Option<i64>,
         fence: u64,
     ) -> Decision<i64> {
+        self.0.fetch_add(1, Ordering::Relaxed);
         let last = last.get_or_insert(found[0].as_i64().unwrap());
         *last += 1;
         let Decision::Write(mut writes, _) = Told.decide(item, found, &mut (), fence) else {
@@ -231,7 +233,7 @@ impl Section for Numbered {
 }
 
 async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut stack: Stack) {
-    let (group, lock) = (GroupCommit::new(Numbered), stack.lock("a"));
+    let (group, lock) = (GroupCommit::new(Numbered::default()), stack.lock("a"));
     let items = [
         Item::TooMuch,
         Item::Note,
@@ -254,34 +256,10 @@ async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut st
     assert_eq!(stack.redis::<Vec<i64>>("LRANGE notes 0 -1"), [1, 2]);
 }
 
-/// Counts the decisions.
-struct Counted(Arc<AtomicUsize>);
-
-impl Section for Counted {
-    type Item = Item;
-    type Answer = i64;
-    type State = Option<i64>;
-
-    fn reads(&self, item: &Item) -> Vec<Command> {
-        Numbered.reads(item)
-    }
-
-    fn decide(
-        &self,
-        item: &Item,
-        found: &[Reply],
-        last: &mut Option<i64>,
-        fence: u64,
-    ) -> Decision<i64> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Numbered.decide(item, found, last, fence)
-    }
-}
-
 async fn a_crowd_of_refused_items_has_few_decisions_made_again(mut stack: Stack) {
     let decisions = Arc::new(AtomicUsize::new(0));
     let (group, lock) = (
-        GroupCommit::new(Counted(decisions.clone())),
+        GroupCommit::new(Numbered(decisions.clone())),
         stack.lock("a"),
     );
     let tasks: Vec<_> = (0..256)
