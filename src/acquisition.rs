@@ -149,7 +149,7 @@ impl Caller {
     /// of writes start anew with it.
     pub(crate) fn session<R: Runtime>(&self, runtime: &R) -> Result<Session, Fault> {
         match self.number {
-            1 => Ok(self.shared.session.clone()),
+            1 => Ok(self.shared.session),
             _ => Session::random(runtime),
         }
     }

@@ -1,6 +1,6 @@
 //! A Redis command and a Redis reply as plain values.
 
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
 
 use crate::outside;
 
@@ -137,47 +137,68 @@ impl Reply {
     }
 }
 
-/// The words of a command, one behind the other in one text: a script takes twenty, and each as a
-/// text of its own would be an allocation.
+/// What a script is given: its keys and its arguments. All words are one behind the other in one
+/// text: a script takes twenty, and each as a text of its own would be an allocation.
 #[derive(Clone)]
 pub(crate) struct Words {
     text: String,
-    ends: Vec<usize>,
+    /// Where each word ends, and what it is.
+    ends: Vec<(usize, Word)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    Key,
+    Argument,
+    /// How many keys there are.
+    KeyCount,
 }
 
 impl Words {
     /// None yet, with room for the words of most scripts.
     pub(crate) fn new() -> Self {
         Self {
-            text: String::with_capacity(256),
-            ends: Vec::with_capacity(16),
+            text: String::with_capacity(512),
+            ends: Vec::with_capacity(24),
         }
     }
 
-    /// Adds a word of these parts.
-    pub(crate) fn add(&mut self, parts: &[&str]) {
+    /// Adds a key of these parts.
+    pub(crate) fn key(&mut self, parts: &[&str]) {
+        self.add(Word::Key, parts);
+    }
+
+    pub(crate) fn add(&mut self, word: Word, parts: &[&str]) {
         for part in parts {
             self.text += part;
         }
-        self.ends.push(self.text.len());
+        self.ends.push((self.text.len(), word));
     }
 
-    pub(crate) fn add_number(&mut self, number: u64) {
+    pub(crate) fn add_number(&mut self, word: Word, number: u64) {
+        self.add_formatted(word, format_args!("{number}"));
+    }
+
+    pub(crate) fn add_formatted(&mut self, word: Word, text: Arguments<'_>) {
         // Writing to a text cannot fail.
-        let _ = write!(self.text, "{number}");
-        self.ends.push(self.text.len());
+        let _ = self.text.write_fmt(text);
+        self.ends.push((self.text.len(), word));
     }
 
     pub(crate) const fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn count(&self, word: Word) -> usize {
+        self.ends.iter().filter(|(_, is)| *is == word).count()
+    }
+
+    pub(crate) fn of(&self, word: Word) -> impl Iterator<Item = &str> {
         let mut begin = 0;
-        self.ends.iter().map(move |&end| {
-            let word = self.text.get(begin..end).unwrap_or_default();
+        self.ends.iter().filter_map(move |&(end, is)| {
+            let text = self.text.get(begin..end).unwrap_or_default();
             begin = end;
-            word
+            (is == word).then_some(text)
         })
     }
 }

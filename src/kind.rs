@@ -215,7 +215,7 @@ impl Kind {
         // Every script has it. So if it is in another slot of a cluster, the first script is
         // refused.
         if let Some(list) = &self.signal_list {
-            keys.add(&[list]);
+            keys.key(&[list]);
         }
     }
 

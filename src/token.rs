@@ -10,6 +10,7 @@ use crate::runtime::Surroundings;
 const TOKEN_BYTES: usize = 16;
 const TOKEN_CHARS: usize = 22;
 const SESSION_BYTES: usize = 6;
+const SESSION_CHARS: usize = 8;
 
 /// Proof of one acquisition: 128 random bits, as 22 characters of base64url.
 ///
@@ -85,12 +86,12 @@ impl fmt::Debug for Token {
 
 /// Marks the requests of one acquisition or one lease: 48 random bits. One in 10^14 replies that
 /// went astray passes for its own.
-#[derive(Clone)]
-pub(crate) struct Session(Arc<str>);
+#[derive(Clone, Copy)]
+pub(crate) struct Session([u8; SESSION_CHARS]);
 
 impl Session {
     pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Fault> {
-        random_bytes::<SESSION_BYTES>(host).map(|bytes| Self(base64url(&bytes).into()))
+        random_bytes::<SESSION_BYTES>(host).map(|bytes| Self::of(&bytes))
     }
 
     /// A session and its token, in one draw: a call to the host's random source is the dearest step
@@ -98,19 +99,26 @@ impl Session {
     pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Fault> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
-        let [session, token] = [session, token].map(|bytes| base64url(bytes).into());
-        Ok((Self(session), Token(token)))
+        let mut chars = [0; TOKEN_CHARS];
+        encode(token, &mut chars);
+        Ok((Self::of(session), Token(text(&chars).into())))
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        let mut chars = [0; SESSION_CHARS];
+        encode(bytes, &mut chars);
+        Self(chars)
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        text(&self.0)
     }
 
     /// Text that only the reply to the request with this `number` contains.
     pub(crate) fn nonce(&self, number: u64) -> String {
         let mut nonce = String::with_capacity(24);
         // Writing to a text cannot fail.
-        let _ = write!(nonce, "{}.{number}", self.0);
+        let _ = write!(nonce, "{}.{number}", self.as_str());
         nonce
     }
 }
@@ -125,21 +133,25 @@ fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTE
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// RFC 4648 §5, without padding.
-pub(crate) fn base64url(bytes: &[u8]) -> String {
-    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in bytes {
-        (bits, count) = (bits << 8 | u32::from(*byte), count + 8);
-        while count >= 6 {
-            count -= 6;
-            text.push(ALPHABET[(bits >> count & 0x3f) as usize]);
-        }
+pub(crate) fn base64url(bytes: &[u8]) -> Vec<u8> {
+    let mut chars = vec![0; (bytes.len() * 8).div_ceil(6)];
+    encode(bytes, &mut chars);
+    chars
+}
+
+/// As many characters as there is room for.
+fn encode(bytes: &[u8], chars: &mut [u8]) {
+    for (at, char) in chars.iter_mut().enumerate() {
+        let (byte, bit) = (at * 6 / 8, at * 6 % 8);
+        let [high, low] = [byte, byte + 1].map(|at| bytes.get(at).copied().unwrap_or_default());
+        let bits = u16::from_be_bytes([high, low]) >> (10 - bit) & 0x3f;
+        *char = ALPHABET[usize::from(bits)];
     }
-    if count > 0 {
-        text.push(ALPHABET[(bits << (6 - count) & 0x3f) as usize]);
-    }
-    // The alphabet is ASCII.
-    String::from_utf8(text).unwrap_or_default()
+}
+
+/// The alphabet is ASCII.
+fn text(chars: &[u8]) -> &str {
+    str::from_utf8(chars).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -155,9 +167,9 @@ mod tests {
             ("foo", "Zm9v"),
             ("foob", "Zm9vYg"),
         ] {
-            assert_eq!(base64url(plain.as_bytes()), coded);
+            assert_eq!(base64url(plain.as_bytes()), coded.as_bytes());
         }
-        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+        assert_eq!(base64url(&[0xfb, 0xff]), b"-_8");
     }
 
     #[test]

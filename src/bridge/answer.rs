@@ -1,9 +1,10 @@
 //! What a response says in any dialect: by its status, or because its body is not a bridge's.
 
 use std::borrow::Cow;
+use std::mem;
 use std::time::Duration;
 
-use super::json;
+use super::json::{self, Members};
 use crate::command::Reply;
 use crate::error::{BadResponse, Error, Fault, Reason};
 use crate::outside;
@@ -14,8 +15,8 @@ use crate::transport::Response;
 pub(super) struct Answer<'a> {
     response: &'a Response,
     text: Cow<'a, str>,
-    /// The values under a dialect's own names; nothing if this is not the JSON of a bridge.
-    values: Option<Vec<Reply>>,
+    /// The value under the dialect's own name; nothing if this is not the JSON of a bridge.
+    value: Option<Reply>,
     /// Bridges, and many proxies, report errors in this form.
     error: Reply,
     /// `edgelock-bridge` has its own member for this. Words prove nothing: a gateway that is "busy"
@@ -29,34 +30,31 @@ impl<'a> Answer<'a> {
         Self {
             response,
             text: outside::lossy(&response.body),
-            values: None,
+            value: None,
             error: Reply::Nil,
             nothing_was_executed: false,
         }
     }
 
-    /// An answer, whose value is under one of these names.
-    pub(super) fn read(response: &'a Response, names: &[&str]) -> Self {
+    /// An answer, of which this member is the value.
+    pub(super) fn read(response: &'a Response, value: fn(&mut Members) -> &mut Reply) -> Self {
         let mut answer = Self::unread(response);
-        let names = [names, &["error", "executed"]].concat();
-        if let Some(mut members) = json::members(&answer.text, &names) {
-            answer.nothing_was_executed = matches!(members.pop(), Some(Reply::Error(_)));
-            answer.error = members.pop().unwrap_or(Reply::Nil);
-            answer.values = Some(members);
+        if let Some(mut members) = json::members(&answer.text) {
+            answer.value = Some(mem::replace(value(&mut members), Reply::Nil));
+            answer.error = members.error;
+            answer.nothing_was_executed = matches!(members.executed, Reply::Error(_));
         }
         answer
     }
 
     /// The value, and the text of the error; that is empty if the error is not a text.
     pub(super) fn take(&mut self) -> Result<(Option<Reply>, Option<String>), Fault> {
-        let values = self.values.take();
-        let value = values.and_then(|values| {
-            let are_replies = values.iter().chain([&self.error]).all(is_reply);
-            are_replies.then(|| values.into_iter().find(|value| !value.is_nil()))
-        });
-        match value {
-            Some(value) => Ok((value, text(&self.error))),
-            None => Err(self.malformed()),
+        match self.value.take() {
+            Some(value) if is_reply(&value) && is_reply(&self.error) => Ok((
+                Some(value).filter(|value| !value.is_nil()),
+                text(&self.error),
+            )),
+            _ => Err(self.malformed()),
         }
     }
 
@@ -74,9 +72,9 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The values under these names of each object in a list, if that is what it is.
-    pub(super) fn list(&self, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
-        json::members_of_each(&self.text, names)
+    /// What each object in a list has, if that is what it is.
+    pub(super) fn list(&self) -> Option<Vec<Members>> {
+        json::members_of_each(&self.text)
     }
 
     /// It is not the JSON of a bridge.

@@ -19,11 +19,24 @@ use host as json;
 pub use host::quote_into;
 /// Words, at least one, as an array of strings.
 pub(crate) use json::array;
-/// The members of an object under these names, in their order; nil for a name that is missing.
-/// webdis marks an error by `false`, which becomes [`Reply::Error`]. `None` if the text is not an
-/// object, or if one of these members holds something that bridges do not send. `members_of_each`
-/// has the same of each object in a list.
+/// What an object has of the [`Members`]; `None` if the text is not an object, or if one of them
+/// holds something that bridges do not send. `members_of_each` has the same of each object in a
+/// list.
 pub(super) use json::{members, members_of_each};
+
+use crate::command::Reply;
+
+/// What bridges say in an object, of any dialect; nil if it is missing. webdis marks an error by
+/// `false`, which becomes [`Reply::Error`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Members {
+    pub(super) result: Reply,
+    pub(super) error: Reply,
+    pub(super) executed: Reply,
+    /// Also under `EVALSHA`.
+    pub(super) eval: Reply,
+    pub(super) subscribe: Reply,
+}
 
 #[cfg(test)]
 mod tests;

@@ -125,7 +125,7 @@ impl Listening {
                 said(kind, Some(payload))
             }
             Dialect::Webdis => {
-                let said_of = json::members(part, &["SUBSCRIBE"])?.pop()?;
+                let said_of = json::members(part)?.subscribe;
                 let [kind, channel, payload] = said_of.as_array()? else {
                     return None;
                 };

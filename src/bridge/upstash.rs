@@ -5,8 +5,9 @@
 //! so, `Bearer` with a capital B, and no base64: for each of these, some bridge accepts no other
 //! form.
 
+use super::Access;
 use super::answer::{self, Answer};
-use super::{Access, json};
+use super::json::{self, Members};
 use crate::command::Reply;
 use crate::error::{Fault, Reason};
 use crate::percent;
@@ -58,7 +59,7 @@ const NO_PAIR: &str = "not an answer for each of two commands";
 
 /// An answer is `{"result": …}` or `{"error": "…"}`.
 pub(super) fn decode(response: &Response) -> Result<Reply, Fault> {
-    let mut answer = Answer::read(response, &["result"]);
+    let mut answer = Answer::read(response, |members| &mut members.result);
     if let Some(refusal) = answer.refusal() {
         return Err(refusal);
     }
@@ -107,7 +108,7 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Fault> {
         return decode(response).map(|reply| [reply, Reply::Nil]);
     }
     let answer = Answer::unread(response);
-    let objects = answer.list(&["result", "error"]);
+    let objects = answer.list();
     let mut replies = objects.ok_or_else(|| answer.malformed())?.into_iter();
     let both = [of_pair(replies.next())?, of_pair(replies.next())?];
     match replies.next() {
@@ -117,12 +118,9 @@ pub(super) fn decode_both(response: &Response) -> Result<[Reply; 2], Fault> {
 }
 
 /// A result and an error, of which one is there.
-fn of_pair(pair: Option<Vec<Reply>>) -> Result<Reply, Fault> {
-    let mut pair = pair.unwrap_or_default();
-    let (Some(error), Some(result)) = (pair.pop(), pair.pop()) else {
-        return Err(Fault::unexpected(NO_PAIR));
-    };
-    match (answer::text(&error), result) {
+fn of_pair(one: Option<Members>) -> Result<Reply, Fault> {
+    let one = one.ok_or_else(|| Fault::unexpected(NO_PAIR))?;
+    match (answer::text(&one.error), one.result) {
         (_, Reply::Error(_)) => Err(Fault::unexpected(NO_PAIR)),
         (Some(error), _) => Ok(Reply::Error(error)),
         (None, Reply::Nil) => Err(Fault::unexpected(NEITHER)),

@@ -39,7 +39,7 @@ fn base64(text: &str) -> String {
         b'_' => '/',
         _ => char::from(byte),
     };
-    let mut coded: String = base64url(text.as_bytes()).bytes().map(plain).collect();
+    let mut coded: String = base64url(text.as_bytes()).into_iter().map(plain).collect();
     while !coded.len().is_multiple_of(4) {
         coded.push('=');
     }
@@ -59,7 +59,7 @@ pub(super) fn body(words: &[&str]) -> String {
 
 /// An answer is `{"EVAL": …}`, with `[false, "…"]` for an error.
 pub(super) fn decode(response: &Response) -> Result<Reply, Fault> {
-    let mut answer = Answer::read(response, &["EVAL", "EVALSHA"]);
+    let mut answer = Answer::read(response, |members| &mut members.eval);
     match response.status {
         403 => return Err(Fault::unauthorized(FORBIDDEN.into())),
         400 => return Err(Fault::refused(answer.said(), false)),

@@ -127,7 +127,7 @@ pub(super) static REENTRANT: Row = row(
 /// Permits, of which so many may be held at once, each with a token, a fence and an end of its own.
 pub(super) static SEMAPHORE: Row = row(
     scripts!(semaphore),
-    |name, _, keys| keys.add(&[name.stem(), ":holds"]),
+    |name, _, keys| keys.key(&[name.stem(), ":holds"]),
     Waking::HandOver,
     OF_SEMAPHORES,
 );
@@ -145,7 +145,7 @@ const OF_SEMAPHORES: Refusals = Refusals {
 pub(super) static LIMITS: Row = row(
     scripts!(limits),
     |name, id, keys| {
-        keys.add(&[name.stem(), ":holds"]);
+        keys.key(&[name.stem(), ":holds"]);
         of_others(&[":fence", ":queue", ":holds"], name, id, keys);
     },
     Waking::Tell,
@@ -173,12 +173,12 @@ pub(super) static MULTI: Row = row(
 /// Those of each other name, and what marks their end, as `look` has them.
 fn of_others(suffixes: &[&str], name: &Name, id: &str, keys: &mut Words) {
     for other in name.others() {
-        keys.add(&[other.key()]);
+        keys.key(&[other.key()]);
         for suffix in suffixes {
-            keys.add(&[other.stem(), suffix]);
+            keys.key(&[other.stem(), suffix]);
         }
     }
-    keys.add(&[name.stem(), ":gone:", id]);
+    keys.key(&[name.stem(), ":gone:", id]);
 }
 
 /// Units, each of which is free, reserved for a while by a token, or confirmed for ever. A
@@ -188,8 +188,8 @@ fn of_others(suffixes: &[&str], name: &Name, id: &str, keys: &mut Words) {
 pub(super) static RESERVATIONS: Row = row(
     scripts!(reservations),
     |name, _, keys| {
-        keys.add(&[name.stem(), ":holds"]);
-        keys.add(&[name.stem(), ":confirmed"]);
+        keys.key(&[name.stem(), ":holds"]);
+        keys.key(&[name.stem(), ":confirmed"]);
     },
     Waking::Poll,
     Refusals {
@@ -217,8 +217,8 @@ const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> R
         scripts: scripts!(read_write),
         signalling: None,
         keys: |name, _, keys| {
-            keys.add(&[name.stem(), ":holds"]);
-            keys.add(&[name.stem(), ":readers"]);
+            keys.key(&[name.stem(), ":holds"]);
+            keys.key(&[name.stem(), ":readers"]);
         },
         waking: Waking::HandOver,
         raise: None,
@@ -239,7 +239,7 @@ const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> R
 #[rustfmt::skip]
 pub(super) static ONCE: Row = row(
     scripts!(once),
-    |name, _, keys| keys.add(&[&kept(name)]),
+    |name, _, keys| keys.key(&[&kept(name)]),
     Waking::Broadcast(kept),
     Refusals {
         majority: Some("what is executed once lives behind one bridge, not several: they would have to agree on its result"),

@@ -41,7 +41,7 @@ impl Ask {
         let query = Query {
             topology: topology.clone(),
             call,
-            session: session.clone(),
+            session: *session,
         };
         Self::of(query, limit, Vec::new())
     }

@@ -182,11 +182,11 @@ impl Slot {
             true => ("EVALSHA", call.script().digest(bridge.key_locks())),
             false => ("EVAL", call.script().text(bridge.key_locks())),
         };
-        let words = call.words(eval, script, &nonce);
+        let command = call.command(eval, script, &nonce);
         let post = match call.replicas() {
-            None => bridge.encode(&words, limit.duration()),
+            None => bridge.encode(&command, limit.duration()),
             Some(replicas) => bridge.encode_both(
-                [&words, &replicas.wait().each_ref().map(String::as_str)],
+                [&command, &replicas.wait().each_ref().map(String::as_str)],
                 limit.duration(),
             ),
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::command::{Command, Words};
+use crate::command::{Command, Word, Words};
 use crate::error::Error;
 use crate::kind::{ARRIVE, GIVE_BACK, LEAVE, PASS, READ, SETTLE, Script};
 use crate::name::Name;
@@ -32,9 +32,7 @@ pub(crate) enum Verb {
 pub(crate) struct Call {
     script: &'static Script,
     pub(super) verb: Verb,
-    key_count: String,
-    pub(super) keys: Words,
-    pub(super) args: Words,
+    pub(super) words: Words,
     /// Where in the arguments the commands begin.
     commands_at: usize,
     /// Behind its commands it needs what they may have broken. Any other script looks at what is
@@ -64,8 +62,8 @@ impl Call {
     fn of_call(script: &'static Script, name: &Name, stored: &str, token: &Token) -> Self {
         let (stem, token_only) = (name.stem(), token.expose());
         let mut call = Self::new(script, Verb::Pace);
-        call.keys.add(&[stem, ":", stored]);
-        call.keys.add(&[stem, ":receipt:", token_only]);
+        call.words.key(&[stem, ":", stored]);
+        call.words.key(&[stem, ":receipt:", token_only]);
         call.lock = Some(name.clone());
         call.secret = Some(token.clone());
         call.leaves_receipt = true;
@@ -77,9 +75,7 @@ impl Call {
         Self {
             script,
             verb,
-            key_count: String::new(),
-            keys: Words::new(),
-            args: Words::new(),
+            words: Words::new(),
             commands_at: 0,
             ends_behind_commands: false,
             secret: None,
@@ -92,12 +88,12 @@ impl Call {
     }
 
     pub(super) fn arg(&mut self, word: &str) -> &mut Self {
-        self.args.add(&[word]);
+        self.words.add(Word::Argument, &[word]);
         self
     }
 
     pub(super) fn number(&mut self, number: u64) -> &mut Self {
-        self.args.add_number(number);
+        self.words.add_number(Word::Argument, number);
         self
     }
 
@@ -107,15 +103,16 @@ impl Call {
 
     /// The last step: each command as the number of its words, then the words.
     pub(super) fn commands(mut self, commands: &[Command]) -> Self {
-        self.commands_at = self.args.len();
+        self.commands_at = self.words.count(Word::Argument);
         for command in commands {
-            command.keys().for_each(|key| self.keys.add(&[key]));
+            command.keys().for_each(|key| self.words.key(&[key]));
             self.number(command.args().len() as u64);
             for word in command.args() {
                 self.arg(word);
             }
         }
-        self.key_count = self.keys.len().to_string();
+        let keys = self.words.count(Word::Key);
+        self.words.add_number(Word::KeyCount, keys as u64);
         self
     }
 
@@ -153,18 +150,21 @@ impl Call {
     }
 
     /// `EVAL` or `EVALSHA` with everything that belongs to it.
-    pub(crate) fn words<'a>(
+    pub(crate) fn command<'a>(
         &'a self,
         eval: &'a str,
         script: &'a str,
         nonce: &'a str,
     ) -> Vec<&'a str> {
-        let mut words = Vec::with_capacity(4 + self.keys.len() + self.args.len());
-        words.extend([eval, script, &self.key_count]);
-        words.extend(self.keys.iter());
-        words.push(nonce);
-        words.extend(self.args.iter());
-        words
+        let mut command = Vec::with_capacity(3 + self.words.len());
+        command.extend([eval, script]);
+        for word in [Word::KeyCount, Word::Key, Word::Argument] {
+            if word == Word::Argument {
+                command.push(nonce);
+            }
+            command.extend(self.words.of(word));
+        }
+        command
     }
 
     /// Adds to `error` what only the call knows: its lock, the name of the command that failed,
@@ -182,7 +182,7 @@ impl Call {
     }
 
     fn command_name(&self, index: usize) -> Option<&str> {
-        let mut words = self.args.iter().skip(self.commands_at);
+        let mut words = self.words.of(Word::Argument).skip(self.commands_at);
         for _ in 0..index {
             let count = number(words.next()?)?;
             words.nth((count as usize).checked_sub(1)?)?;

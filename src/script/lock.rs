@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::call::{Call, Verb};
 use super::reads::Reads;
 use super::waiter::{Waiter, fairness};
-use crate::command::Command;
+use crate::command::{Command, Word};
 use crate::kind::{FORGET, Kind, Script};
 use crate::name::Name;
 use crate::token::{Session, Token};
@@ -68,11 +68,11 @@ impl Call {
         call.leaves_receipt = subject.kind.takes_over();
         call.millis(ttl);
         match waiter {
-            Some(waiter) => call.millis(waiter.liveness).arg(&waiter.text),
-            None => call.arg("").arg(""),
-        };
+            Some(waiter) => waiter.add_to(&mut call.millis(waiter.liveness).words),
+            None => drop(call.arg("").arg("")),
+        }
         let anyway = if reads.in_any_case { "r" } else { "" };
-        call.args.add(&[fairness(fair), anyway]);
+        call.words.add(Word::Argument, &[fairness(fair), anyway]);
         call.arg(subject.label)
             .measure(subject.kind, subject.uptime)
             .millis(subject.fence_life);
@@ -140,7 +140,10 @@ impl Call {
 
     pub(crate) fn abandon(subject: Subject<'_>, waiter: Option<&Waiter>) -> Self {
         let mut call = Self::about(&subject.kind.scripts().abandon, Verb::Act, subject);
-        call.arg(waiter.map_or("", |waiter| &waiter.text));
+        match waiter {
+            Some(waiter) => waiter.add_to(&mut call.words),
+            None => drop(call.arg("")),
+        }
         call.commands(&[])
     }
 
@@ -191,12 +194,12 @@ impl Call {
     /// receipt and whose entry it is.
     fn of(script: &'static Script, verb: Verb, name: &Name, kind: &Kind, id: &str) -> Self {
         let (mut call, stem) = (Self::new(script, verb), name.stem());
-        call.keys.add(&[name.key()]);
-        call.keys.add(&[stem, ":receipt:", id]);
-        call.keys.add(&[stem, ":gone:", id]);
-        call.keys.add(&[stem, ":fence"]);
-        call.keys.add(&[stem, ":queue"]);
-        kind.keys(name, id, &mut call.keys);
+        call.words.key(&[name.key()]);
+        call.words.key(&[stem, ":receipt:", id]);
+        call.words.key(&[stem, ":gone:", id]);
+        call.words.key(&[stem, ":fence"]);
+        call.words.key(&[stem, ":queue"]);
+        kind.keys(name, id, &mut call.words);
         call.lock = Some(name.clone());
         call
     }

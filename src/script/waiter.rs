@@ -1,9 +1,8 @@
 //! A waiter's place in the queue, and the message of a hand-over.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::command::Reply;
+use crate::command::{Reply, Word, Words};
 use crate::outside::number;
 use crate::redact;
 use crate::resp;
@@ -12,38 +11,31 @@ use crate::token::Token;
 /// A place in the queue.
 #[derive(Clone)]
 pub(crate) struct Waiter {
+    pub(crate) token: Token,
+    /// For how long it asks.
+    pub(crate) ttl: Duration,
     /// How long it counts as alive after each time it asks.
     pub(crate) liveness: Duration,
-    /// Its stored form: its token, how long it has the lock if it is handed over, its fairness and
-    /// what it wants, the ttl that it asks for, its label, and its channel.
-    pub(super) text: String,
+    pub(crate) fair: bool,
+    /// What it wants of the lock, as its kind stores it.
+    pub(crate) wants: String,
+    pub(crate) label: String,
+    /// On which it may be told of its turn.
+    pub(crate) channel: Option<String>,
 }
 
 impl Waiter {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the words of a line, in their order"
-    )]
-    pub(crate) fn new(
-        token: &Token,
-        granted: Duration,
-        ttl: Duration,
-        liveness: Duration,
-        fair: bool,
-        wants: &str,
-        label: &str,
-        channel: Option<&str>,
-    ) -> Self {
-        let (token, fairness) = (token.expose(), fairness(fair));
-        let (granted, ttl) = (granted.as_millis() as u64, ttl.as_millis() as u64);
-        let channel = channel.unwrap_or_default();
-        let mut text = String::with_capacity(128);
-        // Writing to a text cannot fail.
-        let _ = write!(
-            text,
-            "v1 {token} {granted} {fairness}{wants} {ttl} {label} {channel}"
+    /// Its stored form. Behind the token is how long it has the lock if it is handed over.
+    pub(super) fn add_to(&self, words: &mut Words) {
+        let (token, fairness) = (self.token.expose(), fairness(self.fair));
+        let [granted, ttl] =
+            [self.ttl.min(self.liveness), self.ttl].map(|time| time.as_millis() as u64);
+        let (wants, label) = (&self.wants, &self.label);
+        let channel = self.channel.as_deref().unwrap_or_default();
+        words.add_formatted(
+            Word::Argument,
+            format_args!("v1 {token} {granted} {fairness}{wants} {ttl} {label} {channel}"),
         );
-        Self { liveness, text }
     }
 }
 

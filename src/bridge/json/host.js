@@ -1,12 +1,13 @@
 // JSON of bridges, read by the host. It crosses to Rust as text: each part of an object or an array
 // would be a call across the border.
 
-// The members of an object that have these names, or of each object in a list, in the form that
-// src/resp.rs reads. Nothing if bridges do not send such an object.
-export function read(text, names, each) {
+// What Rust calls the `Members` of an object, or of each object in a list, in their order and in
+// the form that src/resp.rs reads. Nothing if bridges do not send such an object.
+export function read(text, each) {
   const members = (object) => {
     if (typeof object !== "object" || Array.isArray(object)) throw new TypeError("no object");
-    return list(names.split(","), (name) => member(object[name]));
+    const { result, error, executed, EVAL, EVALSHA, SUBSCRIBE } = object;
+    return list([result, error, executed, EVAL ?? EVALSHA, SUBSCRIBE], member);
   };
   try {
     const answer = JSON.parse(text);

@@ -2,12 +2,13 @@
 
 use wasm_bindgen::prelude::*;
 
+use super::Members;
 use crate::command::Reply;
 use crate::resp;
 
 #[wasm_bindgen(module = "/src/bridge/json/host.js")]
 extern "C" {
-    fn read(text: &str, names: &str, each: bool) -> String;
+    fn read(text: &str, each: bool) -> String;
 }
 
 #[wasm_bindgen]
@@ -68,21 +69,32 @@ const fn has_special(bytes: u64) -> bool {
     less(bytes, b' ') | equal(bytes, b'"') | equal(bytes, b'\\') != 0
 }
 
-pub(in crate::bridge) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
-    list(parse(text, names, false)?)
+pub(in crate::bridge) fn members(text: &str) -> Option<Members> {
+    of_object(parse(text, false)?)
 }
 
-pub(in crate::bridge) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
-    let mut all = Vec::new();
-    for object in list(parse(text, names, true)?)? {
-        all.push(list(object)?);
-    }
-    Some(all)
+pub(in crate::bridge) fn members_of_each(text: &str) -> Option<Vec<Members>> {
+    list(parse(text, true)?)?
+        .into_iter()
+        .map(of_object)
+        .collect()
 }
 
 /// The value that the host reads, if it reads one.
-fn parse(text: &str, names: &[&str], each: bool) -> Option<Reply> {
-    resp::parse(&read(text, &names.join(","), each))?.pop()
+fn parse(text: &str, each: bool) -> Option<Reply> {
+    resp::parse(&read(text, each))?.pop()
+}
+
+/// In the order in which the host writes them.
+fn of_object(reply: Reply) -> Option<Members> {
+    let [result, error, executed, eval, subscribe] = list(reply)?.try_into().ok()?;
+    Some(Members {
+        result,
+        error,
+        executed,
+        eval,
+        subscribe,
+    })
 }
 
 fn list(reply: Reply) -> Option<Vec<Reply>> {

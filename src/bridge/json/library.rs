@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::Members;
 use crate::command::Reply;
 
 pub(crate) fn array(words: &[&str]) -> String {
@@ -14,12 +15,12 @@ pub(crate) fn array(words: &[&str]) -> String {
     String::from_utf8(json).unwrap_or_default()
 }
 
-pub(in crate::bridge) fn members(text: &str, names: &[&str]) -> Option<Vec<Reply>> {
-    whole(text, Object(names))
+pub(in crate::bridge) fn members(text: &str) -> Option<Members> {
+    whole(text, Object)
 }
 
-pub(in crate::bridge) fn members_of_each(text: &str, names: &[&str]) -> Option<Vec<Vec<Reply>>> {
-    whole(text, Objects(Object(names)))
+pub(in crate::bridge) fn members_of_each(text: &str) -> Option<Vec<Members>> {
+    whole(text, Objects)
 }
 
 /// The value in `text`, if nothing follows it.
@@ -30,32 +31,36 @@ fn whole<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Option<S::Val
     reader.end().ok().map(|()| value)
 }
 
-/// An object, of which the members with these names are read. Of two with the same name the last
-/// counts.
+/// An object. Of two members with the same name the last counts.
 #[derive(Clone, Copy)]
-struct Object<'a>(&'a [&'a str]);
+struct Object;
 
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Vec<Reply>;
+impl<'de> DeserializeSeed<'de> for Object {
+    type Value = Members;
 
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Members, D::Error> {
         json.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Object<'_> {
-    type Value = Vec<Reply>;
+impl<'de> Visitor<'de> for Object {
+    type Value = Members;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = vec![Reply::Nil; self.0.len()];
-        while let Some(name) = map.next_key::<String>()? {
-            let mut known = self.0.iter().zip(&mut members);
-            match known.find(|(known, _)| **known == name) {
-                Some((_, member)) => *member = map.next_value_seed(Value::Whole)?,
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut members = Members {
+            result: Reply::Nil,
+            error: Reply::Nil,
+            executed: Reply::Nil,
+            eval: Reply::Nil,
+            subscribe: Reply::Nil,
+        };
+        while let Some(member) = map.next_key_seed(Name(&mut members))? {
+            match member {
+                Some(member) => *member = map.next_value_seed(Value::Whole)?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -63,26 +68,56 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// A list of such objects.
-struct Objects<'a>(Object<'a>);
+/// A name, by which it becomes the member that is called so.
+struct Name<'a>(&'a mut Members);
 
-impl<'de> DeserializeSeed<'de> for Objects<'_> {
-    type Value = Vec<Vec<Reply>>;
+impl<'de, 'a> DeserializeSeed<'de> for Name<'a> {
+    type Value = Option<&'a mut Reply>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'_> for Name<'a> {
+    type Value = Option<&'a mut Reply>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Some(match name {
+            "result" => &mut self.0.result,
+            "error" => &mut self.0.error,
+            "executed" => &mut self.0.executed,
+            "EVAL" | "EVALSHA" => &mut self.0.eval,
+            "SUBSCRIBE" => &mut self.0.subscribe,
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// A list of them.
+struct Objects;
+
+impl<'de> DeserializeSeed<'de> for Objects {
+    type Value = Vec<Members>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
         json.deserialize_seq(self)
     }
 }
 
-impl<'de> Visitor<'de> for Objects<'_> {
-    type Value = Vec<Vec<Reply>>;
+impl<'de> Visitor<'de> for Objects {
+    type Value = Vec<Members>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of objects")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        elements(seq, self.0)
+        elements(seq, Object)
     }
 }
 

@@ -123,18 +123,14 @@ fn own_place(claim: &Claim, options: &AcquireOptions) -> QueuePlace {
     let channel = (stands && claim.lock.topology.may_push())
         .then(|| claim.lock.kind.channel(&claim.lock.name, claim.waits_as()))
         .flatten();
-    let waiter = (stands && claim.lock.kind.queues()).then(|| {
-        let liveness = schedule::liveness(claim.ttl());
-        Waiter::new(
-            &claim.token,
-            claim.ttl().min(liveness),
-            claim.ttl(),
-            liveness,
-            options.fair,
-            claim.lock.kind.wants(),
-            &claim.lock.label,
-            channel.as_deref(),
-        )
+    let waiter = (stands && claim.lock.kind.queues()).then(|| Waiter {
+        token: claim.token.clone(),
+        ttl: claim.ttl(),
+        liveness: schedule::liveness(claim.ttl()),
+        fair: options.fair,
+        wants: claim.lock.kind.wants().to_owned(),
+        label: claim.lock.label.clone(),
+        channel: channel.clone(),
     });
     QueuePlace {
         ttl: claim.ttl(),
