@@ -1,7 +1,7 @@
 // What only hosts show that have an environment, realms, and a Web Crypto that can be taken away.
 import { runInNewContext } from "node:vm";
 import { Client, idempotent } from "edgelock";
-import { check, equal, fails, type Suite } from "./harness.js";
+import { check, equal, eventually, fails, type Suite } from "./harness.js";
 
 export const hosts: Suite = {
   async a_client_of_the_environment_reads_it_when_it_is_first_used_if_it_names_no_bridge_yet(stack) {
@@ -34,6 +34,23 @@ export const hosts: Suite = {
       check(message.includes("Web Crypto") && advice.includes("Node has it from version 20"), `${message} ${advice}`);
     } finally {
       Object.defineProperty(globalThis, "crypto", own);
+    }
+  },
+
+  async calls_that_share_a_signal_are_all_ended_and_no_leak_is_suspected(stack) {
+    const warnings: string[] = [];
+    const warned = ({ message }: Error) => void warnings.push(message);
+    process.on("warning", warned);
+    try {
+      const [holder, stop] = [await stack.lock("a").acquire(), new AbortController()];
+      const waits = Array.from({ length: 20 }, () => stack.lock("a").acquire({ signal: stop.signal }).catch((error: unknown) => error));
+      await eventually(async () => (await stack.lock("a").inspect()).waiters === waits.length);
+      stop.abort("stop");
+      equal(await Promise.all(waits), waits.map(() => "stop"));
+      await holder.release();
+      equal(warnings, []);
+    } finally {
+      process.off("warning", warned);
     }
   },
 

@@ -30,12 +30,30 @@ export function throwIfAborted(signals: Signals, lock?: string): void {
   if (early) throw aborted(early.reason, false, lock);
 }
 
+/** Who is told that a signal is aborted. Node takes over ten listeners of a signal for a leak. */
+const told = new WeakMap<AbortSignal, Set<() => void>>();
+
+function tellAll(this: AbortSignal): void {
+  for (const listener of told.get(this) ?? []) listener();
+}
+
 /**
  * Has `listener` called when one of these is aborted, until the returned function is called. It
  * does not use `AbortSignal.any`, which some hosts lack. Listening by hand can also stop listening
  * to a signal that outlives the call.
  */
 export function onAbort(signals: Signals, listener: () => void): () => void {
-  for (const signal of signals) signal?.addEventListener("abort", listener, { once: true });
-  return () => signals.forEach((signal) => signal?.removeEventListener("abort", listener));
+  const own = () => listener();
+  const heard = signals.filter((signal) => signal !== undefined);
+  for (const signal of heard) {
+    const listeners = told.get(signal) ?? new Set();
+    if (listeners.size === 0) signal.addEventListener("abort", tellAll, { once: true });
+    told.set(signal, listeners.add(own));
+  }
+  return () => {
+    for (const signal of heard) {
+      const listeners = told.get(signal);
+      if (listeners?.delete(own) && listeners.size === 0) signal.removeEventListener("abort", tellAll);
+    }
+  };
 }

@@ -28,10 +28,14 @@ export class Cached {
   readonly key: string;
   readonly #once: Once<Lease | undefined>;
 
-  /** @internal */
-  constructor(once: Once<Lease | undefined>) {
+  private constructor(once: Once<Lease | undefined>) {
     this.key = once.key;
     this.#once = once;
+  }
+
+  /** @internal */
+  static of(once: Once<Lease | undefined>): Cached {
+    return new Cached(once);
   }
 
   /**

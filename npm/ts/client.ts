@@ -237,7 +237,7 @@ export class Client {
     text(key, "a key");
     const { fresh, stale, ifUnavailable = "run", ...others } = known(options, OF_A_COPY, "a copy");
     const once = { ...others, ifUnavailable };
-    return new Cached(Once.of(this.#named("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once)), once));
+    return Cached.of(Once.of(this.#named("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once)), once));
   }
 
   /**

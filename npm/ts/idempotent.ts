@@ -84,10 +84,12 @@ const OF_ONE_MESSAGE = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-enc
  * a repeat from another origin gets that of the first.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. What `keepIf` does not want and what is too large is passed on, too, and not kept. If
- * another request is handled for longer than `wait`, the response is a 409 with `Retry-After`. If
- * the key came with another fingerprint before, it is a 422. These bodies, and those of a 400, are
- * `application/problem+json`. Any other error of {@link Once.run} is thrown.
+ * not kept. What `keepIf` does not want and what is too large is passed on, too, and not kept. What
+ * is kept is given once its body has ended: have `keepIf` refuse streams that stay open.
+ *
+ * If another request is handled for longer than `wait`, the response is a 409 with `Retry-After`.
+ * If the key came with another fingerprint before, it is a 422. These bodies, and those of a 400,
+ * are `application/problem+json`. Any other error of {@link Once.run} is thrown.
  */
 export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, options: IdempotentOptions<Rest>): (request: Request, ...rest: Rest) => Promise<Response> {
   const { client, key = keyOf, scope, required, keepIf = isOutcome, onNotKept, ...others } = known(options, NAMES, "a handler that is executed once");
