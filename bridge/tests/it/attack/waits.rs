@@ -46,7 +46,7 @@ async fn transactions_share_a_few_connections() {
 async fn a_request_that_waits_again_and_again_has_no_more_time_than_others() {
     let bridge = Bridge::with(["--timeout", "1000"]).await;
     let beside = HonestClient::of(&bridge).await;
-    let waits = vec![r#"["EVAL","return 1",0],["WAIT",1,800]"#; 5].join(",");
+    let waits = [r#"["EVAL","return 1",0],["WAIT",1,800]"#; 5].join(",");
     let told = bridge.ask("/pipeline", format!("[{waits}]")).await;
     says(told, 504, "unknown");
     beside.got_all().await;
