@@ -18,6 +18,7 @@ use crate::command::{self, Command, name, word};
 use crate::dial::Server;
 use crate::hub::{Listener, NotListening};
 use crate::no_reply::NoReply;
+use crate::parts::Parts;
 use crate::redirect::{Redirect, cross_slot, told};
 use crate::refuse;
 use crate::slot_map::SlotMap;
@@ -25,25 +26,27 @@ use crate::topic::Topic;
 
 pub(crate) struct Cluster {
     slot_map: SlotMap,
+    limits: Limits,
 }
 
 impl Cluster {
     pub(crate) fn behind(node: Server, limits: Limits) -> Result<Self, &'static str> {
+        let slot_map = SlotMap::from(node, limits.clone());
         Ok(Self {
-            slot_map: SlotMap::from(node, limits).ok_or("a cluster is not on a unix socket")?,
+            slot_map: slot_map.ok_or("a cluster is not on a unix socket")?,
+            limits,
         })
     }
 
     /// Runs one command after the other, since each may go to another node. A command that waits
     /// for replicas goes along with the write before it.
     pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, NoReply> {
-        let mut replies = Vec::with_capacity(commands.len());
+        let mut parts = Parts::of(&self.limits);
         let commands: Vec<_> = commands.cmd_iter().collect();
         for piece in commands.chunk_by(|_, next| refuse::waits_for_replicas(&name(next))) {
-            let answered = self.piece(piece).await;
-            replies.extend(answered.map_err(|lost| lost.behind(&replies))?);
+            parts.add(self.piece(piece)).await?;
         }
-        Ok(replies)
+        Ok(parts.replies())
     }
 
     /// Runs a command, with what follows it on its connection.

@@ -10,7 +10,7 @@ use crate::auth::Access;
 use crate::command::Command;
 use crate::refuse;
 use crate::reply::{Encoding, Json};
-use crate::server::Bridge;
+use crate::server::{Bridge, within};
 use crate::server_error;
 
 /// Why a command is refused; or of one that goes to Redis the result to answer with, if Redis' own
@@ -110,11 +110,20 @@ impl Bridge {
         access: Access,
         commands: Vec<Command<'_>>,
     ) -> Result<(Vec<Verdict>, Pipeline), Failure> {
-        let (mut verdicts, mut batch) = (Vec::with_capacity(commands.len()), Pipeline::new());
-        for command in commands {
-            verdicts.push(self.admit(access, command, &mut batch).await?);
-        }
-        Ok((verdicts, batch))
+        let admitted = async {
+            let (mut verdicts, mut batch) = (Vec::with_capacity(commands.len()), Pipeline::new());
+            for command in commands {
+                verdicts.push(self.admit(access, command, &mut batch).await?);
+            }
+            Ok((verdicts, batch))
+        };
+        // Redis may be asked about each command whether it only reads.
+        let admitted = within(self.settings.limits.timeout, admitted).await;
+        admitted.unwrap_or_else(|_| {
+            let text =
+                "ERR Redis did not say in time which commands only read; nothing was executed";
+            Err(Failure::refused_for_now(text))
+        })
     }
 
     async fn admit(

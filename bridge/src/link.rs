@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use self::driver::{Awaited, Driver, Request};
-pub(crate) use self::reader::{TOO_LARGE, cost};
+pub(crate) use self::reader::{TOO_LARGE, cost, too_large};
 use crate::budget::Limits;
 use crate::command;
 use crate::reused::Reusable;

@@ -23,6 +23,7 @@ mod no_reply;
 mod node;
 mod options;
 mod overdue;
+mod parts;
 mod rarely;
 mod redirect;
 mod refuse;

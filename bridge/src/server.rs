@@ -224,7 +224,10 @@ impl Bridge {
 
 /// The same as `timeout`, but without a timer for work that is ready at once: most bodies come with
 /// their heads.
-async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+pub(crate) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
     let mut work = pin!(work);
     match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
         Poll::Ready(done) => Ok(done),

@@ -109,7 +109,8 @@ async fn acquire(name: String, mut request: Request, call: Call) -> Answer {
     let lock = lock(&call, &name).ttl(duration(ttl_ms.0)).wait_timeout(duration(wait_ms.0));
     let lease = lock.acquire().await.map_err(|error| match error {
         Error::Held { remaining, .. } => held(remaining),
-        error => Problem::of(error),
+        // The lock may be taken until its ttl is over, if it could not be given up either.
+        error => Problem::of_write(error),
     })?;
     let acquired = json!({
         "name": name, "token": lease.token().expose(),

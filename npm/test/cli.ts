@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { constants } from "node:os";
 import { between } from "./between.js";
 import { check, equal, eventually, run, type Stack, type Suite, take } from "./harness.js";
-import { edgelock, type Ended, Tool } from "./tool.js";
+import { edgelock, type Ended, program, Tool } from "./tool.js";
 
 /** A ttl that is longer than any test. */
 const LONG = { ttl: 60_000 };
@@ -45,6 +45,13 @@ const runs: Suite = {
     const tool = new Tool(["run", `${stack.mark}a`, "--", "sh", "-c", 'read line; echo "$line|$1|$2"', "sh", "--help", "two words"]);
     tool.type("typed\n");
     equal(await tool.ended, { code: 0, out: "typed|--help|two words\n", err: "" });
+  },
+
+  async an_argument_that_node_changes_is_refused(stack) {
+    const name = `${stack.mark}a`;
+    const given = (bytes: string) => new Tool(["-c", `exec "$0" run "$1" -- printf %s "$(printf '${bytes}')"`, program, name], {}, "sh").ended;
+    refused(await given("caf\\351"), 64, /UTF-8/);
+    equal(await given("caf\\303\\251 \\357\\277\\275"), { code: 0, out: "caf\u00e9 \ufffd", err: "" });
   },
 
   async the_exit_code_is_that_of_the_command(stack) {

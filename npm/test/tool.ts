@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { check, eventually } from "./harness.js";
 
-const [program = ""] = process.argv.slice(2);
+export const [program = ""] = process.argv.slice(2);
 
 /** How a process ended, and what it wrote. */
 export interface Ended {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::observe::TAKEN;
 use crate::support::caller::{Answer, Caller};
-use crate::support::meddler::{Mischief, RENEWALS};
+use crate::support::meddler::{ALL, Mischief, RENEWALS};
 use crate::support::{Stack, until};
 
 impl Caller {
@@ -105,6 +105,14 @@ async fn a_renewal_that_got_lost_leaves_the_lock_to_its_holder() {
     // request.
     meddled.inspect("job").await.answers(200);
     caller.renew("job", &token(&taken), 60_000).await.answers(200);
+}
+
+/// Redis has the lock until its ttl is over, and nobody has its token.
+#[tokio::test]
+async fn an_acquisition_that_got_lost_is_not_told_as_one_that_changed_nothing() {
+    let mut stack = Stack::of("lock-service");
+    let (_, meddled) = stack.meddled(ALL, Mischief::LoseReply).await;
+    meddled.acquire("job", 60_000, 0).await.refuses(503, "outcome_unknown");
 }
 
 #[tokio::test]

@@ -255,6 +255,11 @@ fn cost_of_one(reply: &Value) -> usize {
     content.saturating_add(ELEMENT)
 }
 
+/// Stands for a reply that would have been too much besides the others.
+pub(crate) fn too_large() -> Value {
+    error(TOO_LARGE)
+}
+
 fn error(text: &str) -> Value {
     let line = format!("-{text}\r\n");
     parse_redis_value(line.as_bytes()).unwrap_or(Value::Nil)

@@ -8,6 +8,7 @@ use redis::{Cmd, Pipeline, Value};
 use super::{Node, send};
 use crate::command::{self, name};
 use crate::no_reply::NoReply;
+use crate::parts::Parts;
 use crate::refuse;
 use crate::script_classifier::Load;
 
@@ -24,21 +25,33 @@ impl Node {
             true => vec![Arc::clone(commands)],
             false => before_and_behind_waits(commands),
         };
-        let mut replies = Vec::new();
+        // As elsewhere, the time to wait for a turn comes before that for Redis.
+        let first = (runs.first()).map(|run| self.classifier.load(run));
+        let mut turn = match first.filter(|load| !load.is_quick) {
+            Some(load) => Some(self.turn(&load).await?),
+            None => None,
+        };
+        let mut parts = Parts::of(&self.limits);
         for run in runs {
             let load = self.classifier.load(&run);
-            let answered = match load.is_quick {
-                true => self.ask(&connection, &run, &Load::default(), false).await,
-                // The next script may run while this one waits.
-                false => match self.turn(&load).await {
-                    Ok(_turn) => self.ask(&connection, &run, &load, true).await,
-                    Err(lost) => Err(lost),
-                },
+            let turn = turn.take();
+            let answered = async {
+                match load.is_quick {
+                    true => self.ask(&connection, &run, &Load::default(), false).await,
+                    // The next script may run while this one waits.
+                    false => {
+                        let _turn = match turn {
+                            Some(turn) => turn,
+                            None => self.turn(&load).await?,
+                        };
+                        self.ask(&connection, &run, &load, true).await
+                    }
+                }
             };
-            replies.extend(answered.map_err(|lost| lost.behind(&replies))?);
+            parts.add(answered).await?;
         }
         self.keep(connection);
-        Ok(replies)
+        Ok(parts.replies())
     }
 
     /// Runs the commands between MULTI and EXEC. The replies are those of the commands when they

@@ -49,6 +49,30 @@ async fn a_pipeline_goes_to_all_its_nodes_in_order() {
     assert!(answers.ends_with(expected[1]), "{answers}");
 }
 
+/// Each command goes to Redis for itself.
+#[tokio::test]
+async fn a_pipeline_has_the_time_and_the_room_of_one_request() {
+    let cluster = RedisCluster::start();
+    let options = ["--timeout", "1000", "--cluster", "--redis", &cluster.url()];
+    let bridge = Bridge::start(options).await;
+    let clock =
+        "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end";
+    let script = format!("{clock} local start = now() while now() < start + 400 do end return 1");
+    let lasting = vec![format!(r#"["EVAL","{script}",1,"a"]"#); 5].join(",");
+    let told = bridge.ask("/pipeline", format!("[{lasting}]")).await;
+    says(told, 504, "unknown");
+
+    let bridge = before(&cluster).await;
+    bridge.set("large", &"x".repeat(1 << 20)).await;
+    let before = bridge.memory();
+    let gets = vec![r#"["GET","large"]"#; 300].join(",");
+    let (status, body) = bridge.ask("/pipeline", format!("[{gets}]")).await;
+    assert_eq!(status, 200);
+    assert_eq!(body.matches("TOOLARGE").count(), 291);
+    let grown = bridge.memory().saturating_sub(before);
+    assert!(grown < 80 << 20, "{grown}");
+}
+
 #[tokio::test]
 async fn a_transaction_is_about_one_slot() {
     let cluster = RedisCluster::start();

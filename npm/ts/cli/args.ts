@@ -1,4 +1,6 @@
 // Arguments: what is given is known, or refused with what to do.
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "./exit.js";
 
@@ -13,6 +15,24 @@ export const COMMON = {
 } as const;
 
 export const JSON_OPTION = { json: { type: "boolean" } } as const;
+
+/**
+ * Refuses arguments with bytes that are not UTF-8. Node has changed them to U+FFFD, so the command
+ * would get others than the caller gave.
+ */
+export function refuseChanged(args: readonly string[]): void {
+  if (args.some((arg) => arg.includes("\ufffd")) && !isUtf8(given())) throw new UsageError("an argument is not UTF-8, and the command would get another one");
+}
+
+/** The bytes of all arguments of this process; none where the system does not show them. */
+function given(): Uint8Array {
+  try {
+    return readFileSync("/proc/self/cmdline");
+  } catch {
+    // Only Linux has that.
+    return new Uint8Array();
+  }
+}
 
 /** What stands before the first `--`, and behind it. Behind it there are no options. */
 export function split(args: readonly string[]): readonly [before: readonly string[], behind: readonly string[]] {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command-line tool: which command is asked for, and how it ends.
 import { readFile } from "node:fs/promises";
-import { split } from "./args.js";
+import { refuseChanged, split } from "./args.js";
 import { settled } from "./bridge.js";
 import { doctor } from "./doctor.js";
 import { exitCode, explained, NOT_WRITTEN, OK, ofSignal, say, USAGE } from "./exit.js";
@@ -24,6 +24,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   if (command === undefined) return print(HELP);
   if (wantsHelp(args)) return print(HELP_OF[name] ?? HELP);
   try {
+    refuseChanged(args);
     return await command(args);
   } catch (error) {
     say(explained(error));

@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 
 /// Which requests it meddles with: those whose body has this text.
 pub(crate) type Of = &'static str;
+pub(crate) const ALL: Of = "";
 pub(crate) const COMMITS: Of = "\"HSET\"";
 /// Only the script of a renewal compares this argument.
 pub(crate) const RENEWALS: Of = "ARGV[7]==''";

@@ -1,5 +1,10 @@
 //! What a credential may do, and what it may not do even by a script.
 
+use std::time::Duration;
+
+use testkit::stack::{LatencyProxy, RedisServer};
+
+use super::executed_nothing;
 use crate::support::{Bridge, says};
 
 /// A command that runs `redis.call` with these words.
@@ -87,4 +92,18 @@ async fn commands_that_throw_away_what_others_have_are_served_where_the_operator
 fn the_user_that_the_docs_have_operators_set_up_is_the_one_that_is_tried_here() {
     let shipped = include_str!("../../../redis/edgelock.acl").trim();
     assert!(include_str!("../../../../docs/bridges.md").contains(shipped));
+}
+
+/// The bridge asks Redis about each that does more than read.
+#[tokio::test]
+async fn whoever_may_only_read_has_no_more_time_than_others() {
+    let redis = RedisServer::start(&[]);
+    let far = LatencyProxy::open(redis.address(), Duration::from_millis(200)).expect("a port");
+    let url = format!("redis://{}", far.address());
+    let bridge = Bridge::start(["--redis", &url, "--timeout", "1000"]).await;
+    for path in ["/pipeline", "/multi-exec"] {
+        let writes = [r#"["SET","k","v"]"#; 20].join(",");
+        let told = bridge.read_only(path, format!("[{writes}]")).await;
+        assert!(executed_nothing(&told), "{told:?}");
+    }
 }

@@ -158,7 +158,8 @@ async fn no_way_to_run_a_script_lets_two_that_last_follow_each_other() {
         let asked = (0..many(20)).map(|_| bridge.ask(path, body.clone()));
         for answer in join_all(asked).await {
             // `WAIT` was executed, and then there was no time for the script.
-            let is_partly_executed = answer.0 == 503 && body.starts_with(r#"[["WAIT""#);
+            let is_partly_executed =
+                [503, 504].contains(&answer.0) && body.starts_with(r#"[["WAIT""#);
             assert!(
                 answer.0 == 200 || executed_nothing(&answer) || is_partly_executed,
                 "{path}: {answer:?}"
