@@ -60,6 +60,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 impl Server {
     /// The errors name no part of the URL, since it may hold a password.
     pub(crate) fn at(url: &str) -> Result<Self, String> {
+        if url
+            .split_once('#')
+            .is_some_and(|(_, rest)| rest != "insecure")
+        {
+            return Err("--redis: write a # in a password as %23".into());
+        }
         let info = with_scheme(url).into_connection_info().map_err(|_| {
             "--redis is not a usable URL; write redis://HOST:PORT, \
              redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"

@@ -10,7 +10,7 @@ use crate::auth::Given;
 use crate::spawn;
 
 // No `Debug`, and no parsed types for options that may hold a secret: clap shows a value that it
-// cannot parse.
+// cannot parse, or takes for an option.
 /// Serves Upstash's REST dialect in front of any Redis.
 ///
 /// Every option can be set by its environment variable. Prefer that for secrets, since every user
@@ -43,18 +43,26 @@ pub(crate) struct Options {
     /// Credential of the clients, which must be set: at least 16 characters. Make one with: openssl
     /// rand -hex 32
     #[arg(long, value_name = "SECRET", env = "EDGELOCK_BRIDGE_CREDENTIAL")]
-    #[arg(hide_env_values = true)]
+    #[arg(hide_env_values = true, allow_hyphen_values = true)]
     credential: Option<String>,
 
     /// Credential for commands that only read
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL")]
-    #[arg(value_name = "SECRET", hide_env_values = true)]
+    #[arg(
+        value_name = "SECRET",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     read_only_credential: Option<String>,
 
     /// Credential for GET /metrics, which Prometheus reads, and for nothing else. There are no
     /// metrics without it
     #[arg(long, env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL")]
-    #[arg(value_name = "SECRET", hide_env_values = true)]
+    #[arg(
+        value_name = "SECRET",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     metrics_credential: Option<String>,
 
     /// Also serves commands that throw away others' data (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT

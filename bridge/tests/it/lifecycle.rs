@@ -119,6 +119,10 @@ async fn an_unusable_option_is_told_without_secrets() {
         ("--redis=sesame", url),
         ("--redis=http://u:sesame@h", url),
         ("--redis=redis://:sesame@h/x", url),
+        (
+            "--redis=redis://u:sesame#x@h",
+            "write a # in a password as %23",
+        ),
         ("--redis=localhost", write),
         ("--redis=u:sesame@h:6379", write),
         (
@@ -137,6 +141,15 @@ async fn an_unusable_option_is_told_without_secrets() {
         (
             "--metrics-credential=sesame",
             "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
+        ),
+        (
+            "--metrics-credential|--sesame",
+            "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
+        ),
+        ("--credential|--sesame", short),
+        (
+            "--read-only-credential|--sesame",
+            "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
         ),
         (
             "--credential=sesame-open-yourself|--read-only-credential=sesame-open-yourself",
