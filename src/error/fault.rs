@@ -81,6 +81,17 @@ impl Fault {
             _ => lost,
         }
     }
+
+    /// The same beside another server that did what this one says was not executed; `None` if this
+    /// kind of error cannot say that the outcome is unknown.
+    pub(crate) fn beside_done(mut self) -> Option<Self> {
+        if let Error::Unavailable { may_have_run, .. } | Error::Refused { may_have_run, .. } =
+            &mut *self
+        {
+            *may_have_run = true;
+        }
+        self.is_outcome_unknown().then_some(self)
+    }
 }
 
 impl From<Error> for Fault {

@@ -97,7 +97,7 @@ impl Ask {
         let outcome = match judge(self.query.call.verb(), &self.answers, count) {
             Some(answer) => Ok(answer),
             None if pending > 0 => return None,
-            None => Err(self.failure.take().unwrap_or_else(|| self.undecided())),
+            None => Err(self.failed()),
         };
         self.hear_out_others(cx);
         Some(Completed {
@@ -107,6 +107,19 @@ impl Ask {
             earlier_may_run: true,
             requests: self.requests,
         })
+    }
+
+    /// Why nobody knows what a majority says. A bridge that refused did nothing, but another may
+    /// have given back a vote without which there is no majority.
+    fn failed(&mut self) -> Fault {
+        let is_done = |answer: &Answer| matches!(answer, Answer::Done(_));
+        match self.failure.take() {
+            Some(fault) if self.answers.iter().any(is_done) => {
+                fault.beside_done().unwrap_or_else(|| self.undecided())
+            }
+            Some(fault) => fault,
+            None => self.undecided(),
+        }
     }
 
     /// All have answered, and there is nothing that a majority says.

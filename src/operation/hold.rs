@@ -245,7 +245,7 @@ impl Hold {
         asked_at: Instant,
     ) {
         match told.as_ref().map_err(|fault| &**fault) {
-            Ok(_) | Err(Error::CommandFailed { .. }) => {
+            Ok(_) | Err(Error::CommandFailed { .. } | Error::NotReplicated { .. }) => {
                 self.claim.observe_release(cx.host(), cx.now, asked_at);
             }
             Err(Error::Lost { .. }) => self.tell_loss(cx.host(), cx.now),

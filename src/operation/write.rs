@@ -225,6 +225,15 @@ impl Write {
         }
     }
 
+    /// The error may be that of an earlier release, which may be made again. What runs commands may
+    /// not.
+    fn failed(&self, mut fault: Fault) -> Fault {
+        if !self.commands.is_empty() {
+            fault.of_call_that(false);
+        }
+        fault
+    }
+
     fn answered(&mut self, cx: &mut Cx<'_>, completed: Completed) -> Result<Vec<Reply>, Fault> {
         let asked_at = completed.asked_at;
         let told = match self.is_last() {
@@ -255,13 +264,14 @@ impl Operation for Write {
                 Ok(ask) => self.ask = Some(ask),
                 Err(fault) => {
                     let lock = self.hold.claim.shown();
-                    return Some(Err(fault.of_lock(Some(lock))));
+                    return Some(Err(self.failed(fault).of_lock(Some(lock))));
                 }
             }
         }
         let completed = self.ask.as_mut()?.on(cx, input)?;
         self.ask = None;
-        Some(self.answered(cx, completed))
+        let told = self.answered(cx, completed);
+        Some(told.map_err(|fault| self.failed(fault)))
     }
 
     /// Nobody learns the outcome of what was sent.

@@ -1,6 +1,9 @@
 //! Once a release or a commit was sent, the lease has ended, whatever came of it.
 
+use std::time::Duration;
+
 use edgelock::Command;
+use edgelock::testing::Table;
 use tokio::time::timeout;
 
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass, Withhold};
@@ -79,6 +82,29 @@ async fn a_commit_of_unknown_outcome_may_be_followed_by_another() {
         assert_eq!(second.is_ok(), is_held);
         assert!(second.is_ok() || second.is_err_and(|error| error.is_outcome_unknown()));
         assert_eq!(stack.redis::<u32>("GET n"), 1);
+    }
+}
+
+/// What is unknown is then the outcome of the release. That may be made again, and a commit may not.
+#[test]
+fn a_commit_behind_a_release_of_unknown_outcome_is_unknown_and_not_to_be_made_again() {
+    // The lease is past its deadline. Or Redis lost the lock, and has no receipt any more.
+    for (ttl, loses_lock) in [(10, false), (600, true)] {
+        let table = Table::new();
+        table.block_on(async {
+            let lock = table.client().max_attempts(1).lock("a");
+            let lease = lock.ttl(Duration::from_secs(ttl)).try_acquire().await;
+            let lease = lease.unwrap();
+            table.lose_next_request();
+            let released = lease.release().await.unwrap_err();
+            assert!(released.is_outcome_unknown() && released.is_retryable());
+            if loses_lock {
+                table.expire("a");
+            }
+            table.advance(Duration::from_secs(60));
+            let committed = lease.commit(&incr()).await.unwrap_err();
+            assert!(committed.is_outcome_unknown() && !committed.is_retryable());
+        });
     }
 }
 

@@ -20,6 +20,7 @@ alone! {
     without_a_majority_it_is_unavailable_and_not_held,
     a_lease_that_a_majority_lost_is_lost_and_given_back_by_the_rest,
     a_lease_that_began_a_vote_short_is_held_everywhere_once_it_is_renewed_and_a_minority_may_go,
+    a_release_that_one_of_three_did_and_another_could_not_get_is_unknown_and_ends_the_lease,
     a_vote_that_a_renewal_gets_brings_back_no_lease_that_was_forced_or_given_back,
     of_a_split_vote_nothing_is_left_and_somebody_wins,
     a_vote_that_is_lost_before_the_lock_is_granted_is_asked_for_again_while_there_is_time_to_wait,
@@ -203,6 +204,32 @@ async fn a_lease_that_began_a_vote_short_is_held_everywhere_once_it_is_renewed_a
     }
     lease.release().await.expect("held by two");
     bridges.no_vote_is_left().await;
+}
+
+/// Of the two votes that the lease had, one is given back. Then others can get a majority.
+async fn a_release_that_one_of_three_did_and_another_could_not_get_is_unknown_and_ends_the_lease() {
+    for is_forced in [false, true] {
+        let bridges = Bridges::spawn(3);
+        bridges.grow_up().await;
+        let lock = bridges.lock().wait_timeout(Duration::ZERO);
+        bridges.say(2, &format!("SET {NAME} other"));
+        let lease = lock.acquire().await.expect("two of three");
+        bridges.say(2, &format!("DEL {NAME}"));
+        // It refuses all writes, so it is known to have done nothing.
+        bridges.say(0, "CONFIG SET min-replicas-to-write 1");
+        let released = match is_forced {
+            true => lock.force_release().await.map(drop),
+            false => lease.release().await,
+        };
+        let error = released.expect_err("one of three");
+        assert_eq!(error.code(), "unavailable");
+        assert!(error.is_outcome_unknown(), "{error}");
+        if !is_forced {
+            assert_eq!(lease.remaining(), Duration::ZERO);
+            assert_eq!(code(lease.renew().await), "released");
+        }
+        lock.acquire().await.expect("two of three");
+    }
 }
 
 async fn a_vote_that_a_renewal_gets_brings_back_no_lease_that_was_forced_or_given_back() {

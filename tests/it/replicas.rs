@@ -10,7 +10,9 @@ use tokio::task::spawn_local;
 use crate::support::faulty::{Fault, Proxy, json, serve};
 use crate::support::kinds::Kind;
 use crate::support::watched::{abandons, watch};
-use crate::support::{Http, TestLock, Tokio, alone, client, client_of, code, eventually, ms, run};
+use crate::support::{
+    Http, Stack, TestLock, Tokio, alone, client, client_of, code, eventually, ms, run,
+};
 
 alone! {
     a_lock_that_a_replica_has_survives_the_loss_of_the_primary,
@@ -19,6 +21,7 @@ alone! {
     a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing,
     a_lease_that_too_few_replicas_have_renewed_is_as_it_was,
     a_commit_that_too_few_replicas_have_has_run_and_says_so,
+    a_commit_that_too_few_replicas_have_has_given_the_lock_back_as_observers_are_told,
     a_repeat_waits_for_what_the_first_request_wrote,
     a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it,
     scripts_may_be_cached_where_replicas_are_asked_for,
@@ -191,6 +194,18 @@ async fn a_commit_that_too_few_replicas_have_has_run_and_says_so() {
     assert_eq!(code(lease.renew().await), "released");
     let lease = pair.lock().try_acquire().await.unwrap();
     lease.release().await.unwrap();
+}
+
+async fn a_commit_that_too_few_replicas_have_has_given_the_lock_back_as_observers_are_told() {
+    let stack = Stack::spawn();
+    let (client, seen) = stack.watched();
+    let lock = client.lock("a");
+    let lease = lock.try_acquire().await.unwrap();
+    // There is no replica.
+    let replicated = lock.wait_for_replicas(1, ms(1));
+    let lease = replicated.resume(lease.into_token()).unwrap();
+    is_not_replicated(lease.commit(&[]).await);
+    assert_eq!(seen.events(), ["acquired", "released"]);
 }
 
 /// `WAIT` counts what its own connection wrote. So a repeat that only reads would find everything
