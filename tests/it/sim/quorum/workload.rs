@@ -132,6 +132,10 @@ impl Worker {
             _ => {
                 self.place.let_go(self.number);
                 let _ = self.within(Duration::from_secs(7), lease.release()).await;
+                // If it surely failed, the lease goes on.
+                self.hold(lease.remaining(), None);
+                self.sleep(ttl.as_nanos() as Time).await;
+                self.place.let_go(self.number);
             }
         }
     }
