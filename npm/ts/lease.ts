@@ -395,7 +395,9 @@ export class Lease implements Disposable, AsyncDisposable {
    */
   #gone(): EdgelockError {
     const why = this.#ending.error;
-    return why === undefined || why.isOutcomeUnknown ? released(this.#held.key) : why;
+    // What ran out may be given back nevertheless.
+    const isGivenBack = this.#held.isGone && why?.code === "expired";
+    return why === undefined || why.isOutcomeUnknown || isGivenBack ? released(this.#held.key) : why;
   }
 
   /** It is over for good. */

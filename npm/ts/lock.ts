@@ -303,6 +303,9 @@ export class Lock {
    * The lease behind a token that another handler {@link Lease.handOver | handed over}. Sends
    * nothing: renew it to learn whether it is still held. Until then `remaining` and `fence` are 0.
    *
+   * Resume it by the kind of lock that it is of: another kind takes it for lost. A reader that is
+   * resumed as the writer stays a reader.
+   *
    * Only one handler at a time may use a lease. Hand it over only when all its calls were answered.
    * Otherwise a request that the other handler sent and gave up on could run between this handler's
    * writes. If that handler repeats a write after one of these, the outcome is unknown.
