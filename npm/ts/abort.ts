@@ -7,10 +7,10 @@ export interface CallOptions {
   /**
    * Ends the call: it rejects with the signal's reason, and its request is aborted. A call that
    * waits gives up as {@link LockOptions.signal} says; whichever of the two signals is aborted
-   * first ends it. After an aborted write, its outcome is unknown. After an aborted release or
-   * commit it is too, and only these two may follow. A reason that is an error of edgelock, as that
-   * of a lease's signal, is about another call: if it is wrong about this one, an
-   * `UnavailableError` has it as its `cause`, and `isOutcomeUnknown` tells whether this was sent.
+   * first ends it. An aborted write has an unknown outcome. So has an aborted release or commit,
+   * and only these two may follow. If the reason is an error of edgelock, as that of a lease's
+   * signal, it is about another call. If it is wrong about this one, the call throws an
+   * `UnavailableError` with that `cause`; `isOutcomeUnknown` tells whether this call was sent.
    */
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,19 +9,18 @@ export interface CachedOptions extends Pick<OnceOptions, "ttl" | "wait" | "maxBy
   /** For how long all get the copy: 1 ms to 366 days, in whole milliseconds. */
   readonly fresh: number;
   /**
-   * For how long after that all get it but one, who makes it anew: 1 ms to 366 days, in whole
-   * milliseconds. The sum has the same bound.
+   * For how long after that all others get the copy while one makes it anew: 1 ms to 366 days, in
+   * whole milliseconds. The sum has the same bound.
    */
   readonly stale: number;
 }
 
 /**
- * A copy of something that is dear to make. Made by {@link Client.cached}.
+ * A copy of something that is expensive to make. Made by {@link Client.cached}.
  *
  * While the copy is fresh, all get it, in one request. Once it is stale, one caller makes it anew,
  * in two requests, and all others get the stale copy meanwhile, in one. If there is none, one
- * caller makes it, and the others wait for it: it is work that is executed {@link Once}, and then
- * again.
+ * caller makes it, and the others wait for it, as for work that is executed {@link Once}.
  */
 export class Cached {
   /** The key that was asked for. */
@@ -41,9 +40,9 @@ export class Cached {
   /**
    * The copy, or what `refill` makes, which is kept as JSON, as by {@link Once.run}.
    *
-   * If `refill` fails and there is a stale copy, that is returned: let `refill` report its error.
-   * The next call tries again. What cannot be kept is an error, though. If Redis is away for all
-   * of `wait`, each call refills for itself; with `ifUnavailable: "fail"` the error is thrown.
+   * If `refill` fails, a stale copy is returned if there is one: let `refill` report its error. The
+   * next call tries again. A result that cannot be kept is an error, though. If Redis is away for
+   * all of `wait`, each call refills for itself; with `ifUnavailable: "fail"` the error is thrown.
    */
   async get<T>(refill: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
     checkWork(refill);

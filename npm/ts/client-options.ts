@@ -59,38 +59,38 @@ export interface ClientSettings extends BridgeSettings {
    */
   readonly maxAttempts?: number | undefined;
   /**
-   * How long Redis remembers the last fence of a name behind its last hold: 60,000 to 366 days.
-   * Default 7 days. It takes up to an eighth longer.
+   * How long Redis remembers a name's last fence after its last hold: 60,000 ms to 366 days.
+   * Default 7 days. Redis may keep it an eighth longer.
    *
-   * For so long each name that was locked leaves some 150 bytes in Redis. Shorten it where names
-   * are locked once, as one for each order. Then a fence is higher than all earlier ones of its
-   * name as long as the clock of Redis is not set back by more than this, which a fail-over can do
-   * too: once Redis has forgotten the last fence, the next one is its time in microseconds.
+   * Meanwhile each name that was locked takes some 150 bytes of Redis. Use a shorter time where
+   * names are locked once, as one for each order. Once Redis has forgotten the last fence, the next
+   * one is Redis's time in microseconds. It is higher than all earlier fences unless that clock was
+   * set back by more than this time, which a fail-over can do too.
    *
-   * If clients differ, the longest of those that lock a name counts. `once`, `idempotent`,
-   * throttles and debounces leave nothing for longer than a minute behind their own time, whatever
-   * is set here.
+   * If clients differ, the longest time of those that lock a name counts. Whatever is set here,
+   * `once`, `idempotent`, throttles and debounces leave nothing for more than a minute after their
+   * own time.
    */
   readonly fenceLife?: number | undefined;
   /** Sends the requests in place of the host's `fetch`: for a service binding, or in a test. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**
-   * Gets what must go on though its caller hangs up, or has its response, so that the host lets it
-   * finish: each call, each lease from its grant to its end, and what is cleaned up behind them. In
-   * a Worker: `(promise) => context.waitUntil(promise)`. Without it a Worker stops all of that, and
-   * a lock stays held for its ttl. Hosts that never stop a handler, as Node, need none.
+   * Gets a promise of all that the host must let finish after the caller hung up, or got its
+   * response: each call, each lease from its grant to its end, and the clean-up after them. In a
+   * Worker: `(promise) => context.waitUntil(promise)`. Without `waitUntil` a Worker stops all of
+   * that, and a lock stays held for its ttl. Hosts that never stop a handler, as Node, need none.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   /**
    * Aborted when the caller for whom this client works is gone: `request.signal`. Workers abort
    * that only with the compatibility flag `enable_request_signal`.
    *
-   * Then waits end, as by the signal of a call. A lease's own signal is aborted, so that its work
-   * stops; what writes through the lease still may, and `run` rejects with the reason. After half
-   * of `requestTimeout` the lock is given back, whether the work has ended or not. Three things go
-   * on: work that `once` or `idempotent` began, so that a repeat gets its result; a turn that
-   * callers share; a call of a debounce. That work may use this client, which takes no notice of
-   * the signal until the work has ended. A lease that was handed over is left alone.
+   * Then waits end, as by the signal of a call. The client aborts each lease's own signal, so that
+   * the work stops; `run` rejects with the reason. The work may still write through the lease.
+   * After half of `requestTimeout` the client gives the lock back, whether the work has ended or
+   * not. Three things go on: work that `once` or `idempotent` began, so that a repeat gets its
+   * result; a turn that callers share; a call of a debounce. Until such work ends, this client
+   * ignores the signal, so the work may use the client. A lease that was handed over stays held.
    */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -130,8 +130,8 @@ export type BridgeOptions = UpstashOptions | WebdisOptions;
 export interface QuorumOptions {
   /**
    * A lock is held once a majority granted it, and stays held while a minority fails. A renewal
-   * asks those again that did not grant it, so a lease that began with less than all of them
-   * survives any minority once it was renewed twice. Each operation costs one request to each
+   * also asks the servers that did not grant it. So a lease that began without all votes survives
+   * the loss of any minority once it was renewed twice. Each operation costs one request to each
    * bridge, an acquisition two. Waiters poll.
    *
    * What needs one Redis is refused as `invalid_argument`: `reentrant`, `semaphore`, `limits`,
@@ -141,19 +141,18 @@ export interface QuorumOptions {
    * elsewhere, and the fence protects it there.
    *
    * Each call returns once a majority has decided, and the other servers follow some milliseconds
-   * later. Until then they have no vote for a lease that was just acquired, the old deadline of one
-   * that was renewed, and still the lock after a release, a forced release, or an acquisition that
-   * failed, was aborted, or saw another holder. So a lease that is acquired right after such a call
-   * may begin with less than all votes. A process that ends at once should let those requests end
-   * first; with `waitUntil` the host does.
+   * later. Until then they do not know an acquired lease, or know the old deadline of a renewed
+   * one. They still hold the lock after a release, a forced release, or an acquisition that failed,
+   * was aborted, or saw another holder. So a lease that is acquired right after such a call may
+   * begin without all votes. A process that ends at once should let those requests end first; with
+   * `waitUntil` the host does.
    */
   readonly quorum: readonly BridgeOptions[];
   /**
-   * For how long a Redis that was started has no say, since it may have lost the locks that it knew
-   * of. Default, and minimum: the ttl of the lock. If names are locked for different ttls, set the
-   * longest.
+   * How long a Redis has no say after its start, since it may have lost its locks. Default, and
+   * minimum: the ttl of the lock. If names are locked for different ttls, set the longest.
    *
-   * Fences grow across servers that came back empty as long as the servers' clocks differ by less
+   * Fences still grow if servers came back empty, as long as the servers' clocks differ by less
    * than this. Up to 366 days.
    */
   readonly restartQuarantine?: number | undefined;
@@ -162,9 +161,9 @@ export interface QuorumOptions {
 /** Several bridges over which locks are spread by their names. */
 export interface ShardOptions {
   /**
-   * The bridges by their ids, which decide which names live behind which bridge. Names with the
-   * same hash tag live behind the same one. All clients must have the same ids. A new bridge gets
-   * its share of all names, and no other name moves.
+   * The bridges by their ids. The ids decide behind which bridge a name lives. Names with the same
+   * hash tag live behind the same one. All clients must have the same ids. A new bridge gets its
+   * share of all names, and no other name moves.
    */
   readonly shards: Readonly<Record<string, BridgeOptions>>;
 }

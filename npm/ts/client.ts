@@ -35,8 +35,8 @@ class Late {
 /**
  * Makes locks that live behind one bridge, or behind several.
  *
- * Making one sends nothing and needs nothing of the host. So make it at module level, or anew in
- * each handler.
+ * Making a client sends nothing and needs nothing of the host. So make it at module level, or anew
+ * in each handler.
  */
 export class Client {
   readonly #raw: Revivable<Thing>;
@@ -84,7 +84,7 @@ export class Client {
   /**
    * A client of the bridge that the environment names: a Worker's `env`, `process.env`, `Deno.env`.
    * Default: the environment of the process. If that names no bridge yet, as while a framework
-   * builds, the client looks again when it is first used, and then throws what is missing.
+   * builds, the client looks again at its first call, which throws if a variable is still missing.
    *
    * It looks for `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, then for Upstash's
    * `UPSTASH_REDIS_REST_URL` and `…_TOKEN`, then for Vercel's `KV_REST_API_URL` and `…_TOKEN`.
@@ -103,17 +103,17 @@ export class Client {
 
   /**
    * The lock called `name`: 1 to 512 bytes, prefix included. The lock is the Redis key of that
-   * name. Sends nothing. Throws `InvalidArgumentError` for an option of an unknown name or a
-   * wrong type; what else is wrong is told by the first call.
+   * name. Sends nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong
+   * type; the first call tells what else is wrong.
    */
   lock(name: string, options: LockOptions = {}): Lock {
     return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, true);
   }
 
   /**
-   * The lock called `name`, which `owner` may take again while it has it. Any handler that passes
-   * the same `owner` may, so use an id that cannot be guessed. The lock is free once it was
-   * released as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
+   * The lock called `name`, which its `owner` may take again. Any handler that passes the same
+   * `owner` may do so, so use an id that cannot be guessed. The lock is free once it was released
+   * as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
    */
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     return this.#lock("a reentrant lock", ["reentrant", text(name, "a lock's name"), text(owner, "an owner")], options);
@@ -124,9 +124,9 @@ export class Client {
    * ttl, a fence and a deadline of its own. All else is as with a lock. Sends nothing.
    *
    * `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower number
-   * than others takes no permit from them: it waits until fewer than its number are held. `inspect`
-   * lists the holders. A semaphore is stored differently from a lock: each refuses the other's key
-   * with the code `wrong_type`.
+   * than others takes no permit from them: it waits until fewer permits than that number are held.
+   * `inspect` lists the holders. A semaphore is stored differently from a lock: each refuses the
+   * other's key with the code `wrong_type`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     return this.#lock("a semaphore", ["semaphore", text(name, "a semaphore's name"), several(permits, "permits")], options);
@@ -143,14 +143,13 @@ export class Client {
    *   script, and only if the reservation has not ended by Redis's clock.
    * - {@link Lease.release} gives the units back. So does the ttl.
    *
-   * Free are as many units as are neither reserved nor confirmed; {@link Lock.inspect} says how
-   * many. While too few are, an acquisition fails with `held`, at once by default. A
-   * {@link ReservationError} says what else may be: all is sold; the `owner` has enough; or the
-   * reservation was confirmed before, which it says for a day. A commit that is too late fails with
-   * `lost`.
+   * A unit that is neither reserved nor confirmed is free; {@link Lock.inspect} says how many are.
+   * While too few are free, an acquisition fails with `held`, at once by default. A
+   * {@link ReservationError} says that all is sold, that the `owner` has enough, or, for a day,
+   * that the reservation was confirmed before. A commit that is too late fails with `lost`.
    *
-   * How many are confirmed is a number at `{name}:confirmed`, which never expires: lower it with
-   * Redis if something comes back, and delete it behind a sale. `forceRelease` leaves it.
+   * The key `{name}:confirmed` counts the confirmed units, and never expires. Lower it with Redis
+   * if something comes back, and delete it after the sale. `forceRelease` leaves it.
    *
    * No {@link Client.semaphore | semaphore} may have the same name: the bounds of owners would be
    * wrong.
@@ -193,18 +192,18 @@ export class Client {
 
   /**
    * Several limits in one lease: permits of 1 to 32 {@link Client.semaphore | semaphores}, all or
-   * none, as one of each tenant and twenty in all. Sends nothing.
+   * none. An example is one for each tenant and twenty in all. Sends nothing.
    *
    * Each name is the semaphore of that name: its holders and these leases count together. The lease
    * has one token, one ttl and one fence. If one permit is lost, the whole lease is, and the others
    * are given back. A {@link HeldError} says in `lock` which name has too few permits.
    *
-   * A waiter holds nothing, so none deadlocks. It queues for the name that it was refused for. When
-   * there is room for it, a release leaves that free, and tells it to ask for all again; of such
-   * waiters the oldest first. Newcomers, and callers of one limit, may take the room meanwhile,
-   * unless that waiter came 2 s ago: then it is kept for a second. So it cannot be fair. `inspect`
-   * says in `free` for how many more of these leases there is room. `forceRelease` frees all
-   * permits of all names. `resume` wants the same names: with more, the lease is lost.
+   * A waiter holds no permits, so callers never deadlock. It queues for the name that refused it.
+   * When that name has room, a release tells the oldest such waiter to ask for all names again.
+   * Newcomers, and callers of one limit, may take the room meanwhile, unless the waiter came over 2
+   * s ago: then the room is kept for a second. So `limits` cannot be fair. `inspect` says in `free`
+   * for how many more of these leases there is room. `forceRelease` frees all permits of all names.
+   * `resume` wants the same names: with more, the lease is lost.
    *
    * On a Redis Cluster, and with `shards`, all names need one hash tag.
    */
@@ -218,8 +217,8 @@ export class Client {
    * Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
    * nothing.
    *
-   * The key is the name of a lock, which whoever does the work holds. Give it a name of its own: a
-   * lock of the same name, taken inside the work, would wait for the work.
+   * Whoever does the work holds the lock that is named by the key. So give no other lock that name:
+   * if the work took that lock, it would wait for itself.
    */
   once(key: string, options: OnceOptions & { readonly ifUnavailable: "run" }): Once<Lease | undefined>;
   once(key: string, options?: OnceOptions & { readonly ifUnavailable?: "fail" | undefined }): Once;
@@ -229,9 +228,9 @@ export class Client {
   }
 
   /**
-   * A copy of something that is dear to make. `key` is one as of {@link Client.once}. Sends
-   * nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong type; what
-   * else is wrong is told by the first call.
+   * A copy of something that is expensive to make. `key` is as in {@link Client.once}. Sends
+   * nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong type; the
+   * first call tells what else is wrong.
    */
   cached(key: string, options: CachedOptions): Cached {
     text(key, "a key");
@@ -244,7 +243,7 @@ export class Client {
    * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends
    * nothing.
    *
-   * It does not meet a lock or a debounce of the same name.
+   * A lock or a debounce of the same name does not affect it.
    */
   throttle(name: string, window: number): Throttle {
     text(name, "a throttle's name");
@@ -252,10 +251,10 @@ export class Client {
   }
 
   /**
-   * Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24
-   * hours, in whole milliseconds. Sends nothing.
+   * Lets through the last of several calls that come less than `wait` apart: 1 ms to 24 hours, in
+   * whole milliseconds. Sends nothing.
    *
-   * It does not meet a lock or a throttle of the same name.
+   * A lock or a throttle of the same name does not affect it.
    */
   debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
     text(name, "a debounce's name");
@@ -264,8 +263,8 @@ export class Client {
   }
 
   /**
-   * Runs commands that only read, together and without a lock, in one request. The replies may be
-   * out of date when they arrive.
+   * Runs commands that only read, without a lock, in one request. The replies may be out of date
+   * when they arrive.
    */
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");

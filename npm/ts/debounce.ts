@@ -7,9 +7,9 @@ import { callOf, type Named } from "./instance.js";
 /** How calls are debounced. */
 export interface DebounceOptions {
   /**
-   * How many milliseconds a call waits at most, however many come after it: from the wait to 24
-   * hours, whole ones. Default ten times the wait, and 24 hours at most. That of the first call of
-   * a burst counts for all, unless a later call's is over before.
+   * How many whole milliseconds a call waits at most, however many come after it: from the wait to
+   * 24 hours. Default ten times the wait, and 24 hours at most. The first call's bound counts for
+   * the whole burst, unless a later call's is over before.
    */
   readonly maxWait?: number | undefined;
 }
@@ -27,14 +27,14 @@ export type DebounceOutcome<T> =
     };
 
 /**
- * Lets the last of several calls through that come close together. Made by {@link Client.debounce}.
+ * Lets through the last of several calls that come close together. Made by {@link Client.debounce}.
  *
  * Every edit of a page asks for a new index, and one index after the last edit is enough. Each call
  * waits until it was quiet for `wait`. If another call comes meanwhile, from any process, the
- * earlier one is superseded, and does nothing. Each costs two requests. Where calls never cease,
- * one goes through `maxWait` after the first of them at the latest.
+ * earlier one is superseded, and does nothing. Each call costs two requests. If calls never cease,
+ * one goes through `maxWait` after the first one at the latest.
  *
- * It is not a lock: if the work takes long, that of the next burst may begin meanwhile. If the
+ * It is not a lock: if the work takes long, the next burst's work may begin meanwhile. If the
  * process of the last call dies while it waits, nobody does the work until the next call comes.
  */
 export class Debounce {
@@ -56,8 +56,8 @@ export class Debounce {
    * Waits until it was quiet, and does `work` if no other call came meanwhile. What the work throws
    * is thrown.
    *
-   * The signal ends the wait, and not the work. A call that rejects before the work may have
-   * overtaken others, so nobody does their work: call again.
+   * The signal ends the wait, and not the work. If a call rejects before its work, it may have
+   * overtaken others, and nobody does the work: call again.
    */
   run<T>(work: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<DebounceOutcome<T>> {
     // It may have overtaken others, and then nobody else does their work.

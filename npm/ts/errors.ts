@@ -8,7 +8,7 @@ const RETRYABLE: readonly string[] = ["held", "busy", "unavailable"];
 /**
  * A failure of edgelock. No message holds a token or a credential.
  *
- * Three things that other clients mix up are different here: the lock is held by another
+ * Three cases that other clients mix up are different here: the lock is held by another
  * ({@link HeldError}), the lease is lost ({@link LostError}), and the outcome is unknown
  * ({@link EdgelockError.isOutcomeUnknown}).
  */
@@ -17,8 +17,8 @@ export class EdgelockError extends Error {
   /** A name for this kind of error. It does not change between versions. */
   declare readonly code: ErrorCode;
   /**
-   * Whether the operation may have been executed although the call failed: unknown is not "no". Of
-   * a call that only reads it says no more than that, since such a call changes nothing.
+   * Whether the operation may have been executed although the call failed: unknown is not "no". For
+   * a call that only reads this does not matter, since it changes nothing.
    */
   declare readonly isOutcomeUnknown: boolean;
   /**
@@ -56,8 +56,8 @@ export class InvalidArgumentError extends EdgelockError {
 }
 
 /**
- * Another holder has the lock, and had it for as long as this call was willing to wait. Of several
- * names at once, `lock` says which one is held.
+ * Another holder has the lock, and kept it for as long as this call waited. Of several names at
+ * once, `lock` says which one is held.
  */
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
@@ -80,9 +80,9 @@ export class HeldError extends EdgelockError {
 }
 
 /**
- * So many servers of a quorum were started recently that the others are no majority. Those servers
- * may have lost the lock, so they have no say for a while. Nobody was granted the lock; whether
- * anybody holds it, the servers cannot say.
+ * So many servers of a quorum started recently that the others are no majority. Those servers may
+ * have lost the lock, so they have no say for a while. The call did not get the lock. Whether
+ * anybody holds it is not known.
  */
 export class QuarantinedError extends EdgelockError {
   override readonly name = "QuarantinedError";
@@ -92,7 +92,7 @@ export class QuarantinedError extends EdgelockError {
 }
 
 /**
- * Fewer replicas acknowledged in time than `waitForReplicas` asks for. An acquisition was given
+ * Fewer replicas acknowledged in time than `waitForReplicas` asks for. An acquired lock was given
  * back. A lease goes on unchanged, unless a `commit` has released it. The commands of an `exec` or
  * a `commit` were executed, but might not survive a fail-over.
  */
@@ -106,9 +106,9 @@ export class NotReplicatedError extends EdgelockError {
 }
 
 /**
- * What work that is executed {@link Once} came to cannot be kept: it is larger than `maxBytes`
+ * The result of work that is executed {@link Once} cannot be kept: it is larger than `maxBytes`
  * (`result_too_large`), or no JSON (`result_unreadable`). The work was done, and the next call does
- * it again. Or what is kept is no JSON; then nothing was executed.
+ * it again. Or the kept result is no JSON; then nothing was executed.
  */
 export class ResultError extends EdgelockError {
   override readonly name = "ResultError";
@@ -120,9 +120,9 @@ export class ResultError extends EdgelockError {
 }
 
 /**
- * A unit of {@link Client.reservations} is not reserved, or not confirmed. So many are confirmed
- * that too few can become free (`sold_out`), the owner would have more than it may (`owner_limit`),
- * or the reservation was confirmed before (`confirmed`). Nothing of the call was executed.
+ * A unit of {@link Client.reservations} is not reserved, or not confirmed. So many units are
+ * confirmed that too few are left (`sold_out`), the owner would have too many (`owner_limit`), or
+ * the reservation was confirmed before (`confirmed`). Nothing of the call was executed.
  */
 export class ReservationError extends EdgelockError {
   override readonly name = "ReservationError";

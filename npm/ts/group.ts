@@ -18,13 +18,13 @@ export interface GroupCommitOptions {
   /**
    * How many bytes of commands a request has at most, approximately. Default 262,144; 2,097,152 at
    * most. The writes of a turn's last item may exceed it. An item that alone exceeds it gets a turn
-   * of its own. Before the next such item, others have as many turns as the bytes of that one would
-   * fill.
+   * of its own. Then other items get as many turns as its bytes would fill, before the next such
+   * item.
    */
   readonly maxBytes?: number | undefined;
   /**
-   * How many items of a name may wait for a turn, or for a look. Default 10,000. Once all names
-   * together have five times as many callers, each may have its share of as many again, or one.
+   * How many items of a name may wait for a turn, or for a look. Default 10,000. Once five times as
+   * many callers of all names wait, each name may have an equal share of that number, or one.
    * Beyond that an item gets a `HeldError` at once.
    */
   readonly maxWaiting?: number | undefined;
@@ -41,14 +41,14 @@ type Looked<Answer> = { readonly answer: Answer } | null;
  * While a turn is under way, the items that arrive gather for the next one. One caller then
  * acquires the lock for all of them, and reads what all need in that same request. It decides the
  * items one after the other, and writes for all in a second request. Where nobody competes, one
- * request does all of that, if `usesFence` of the section is `false`. An item that arrives before
- * the request that takes the lock was sent is in that turn. Items are decided in order of arrival,
+ * request does all of that, if the section's `usesFence` is `false`. An item is in the turn if it
+ * arrives before the request that takes the lock is sent. Items are decided in order of arrival,
  * unless one is too large for its turn, and each caller gets its own answer.
  *
  * Make one at module level for each kind of section. All requests use it, each with a lock of its
  * own client. Locks of the same name must live behind the same bridge, and should have the same
- * options and credential: those of the caller that drives a turn count for all of its items. Only
- * callers that ask for other replicas have turns of their own.
+ * options and credential: the options of a turn's driver count for all its items. Only callers with
+ * another `waitForReplicas` have turns of their own.
  */
 export class GroupCommit<Item, Answer, State = undefined> {
   readonly #section: Section<Item, Answer, State>;
@@ -79,17 +79,18 @@ export class GroupCommit<Item, Answer, State = undefined> {
    * Has `item` decided in the next turn of `lock` that has room for it, and returns its answer. The
    * item waits up to the lock's `wait` until its turn has the lock. With no wait, the item of one
    * caller at a time is decided, and the others are `held`. The lock's `signal`, or that of the
-   * call, removes it before that, or before its turn is sent without the lock.
+   * call, can remove the item until its turn has the lock, or is sent without the lock.
    *
-   * One of the callers drives the turn. The turn goes on by that caller's `waitUntil` if the caller
-   * is gone. If a driver's whole host is gone, the others pass it over after a request's time-out
-   * at most. The next driver takes over what it had: the lock, or its place in the queue. If nobody
-   * is left in a process, the lock is free after its ttl at the latest, so the ttl should be short.
+   * One of the callers drives the turn. If that caller is gone, the turn goes on by its
+   * `waitUntil`. If the driver's whole host is gone, the others pass the driver over after a
+   * request's time-out at most. The next driver takes over what that one had: the lock, or its
+   * place in the queue. If nobody is left in a process, the ttl frees the lock, so the ttl should
+   * be short.
    *
-   * An error of the turn is thrown to each of its items. It `isOutcomeUnknown` for exactly those
-   * whose answers depend on a commit of unknown outcome, or on one of which a command of `end`
-   * failed, and they are not decided again. If the replies for all items of a turn are too large
-   * for one answer, those for which no room was left are in the next turn.
+   * An error of the turn is thrown to each item's caller. It has `isOutcomeUnknown` for exactly the
+   * items whose answers depend on a commit of unknown outcome, or of which a command of `end`
+   * failed. They are not decided again. If the replies for a turn's items are too large for one
+   * answer, the items without room are in the next turn.
    */
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options);

@@ -17,18 +17,18 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    */
   readonly client: Client | ((request: Request, ...rest: Rest) => Client);
   /**
-   * The key of a request, such as the id of an event. It should say whose it is and what for, since
-   * all who share a Redis and a prefix share keys. A request whose key is `null` goes straight to
+   * The key of a request, such as the id of an event. All who share a Redis and a prefix share
+   * keys, so it should say whose it is and what for. A request whose key is `null` goes straight to
    * the handler.
    *
    * Default: the header `Idempotency-Key`, as the IETF's draft has it: a string in quotes, or, as
-   * most clients send it, without them. A key of other characters, or of more than 255, is answered
+   * most clients send it, without them. A key with other characters, or more than 255, is answered
    * with a 400.
    */
   readonly key?: ((request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>) | undefined;
   /**
-   * Whose keys they are, such as the account's id, which is no empty string. Two accounts may have
-   * the same key then. Without it they share the responses of a key and a request.
+   * Whose keys they are, such as the account's id; not an empty string. Then two accounts may have
+   * the same key. Without `scope` they share the responses of a key and a request.
    */
   readonly scope?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /** Whether a POST or a PATCH without a key is answered with a 400. Default `false`. */
@@ -39,17 +39,17 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /**
-   * Whether a response of less than 500 is kept. What is not kept is passed on, and a repeat runs
-   * the handler again. Default: all but 401, 403, 408, 409, 423, 425 and 429. Those say that
-   * nothing was done, and that the same request may succeed later. A 402, a card that was declined,
-   * is an outcome. To read the body, `clone` the response.
+   * Whether a response with a status below 500 is kept. A response that is not kept is passed on,
+   * and a repeat runs the handler again. Default: all but 401, 403, 408, 409, 423, 425 and 429.
+   * Those say that nothing was done, and that the same request may succeed later. A 402, a card
+   * that was declined, is an outcome. To read the body, `clone` the response.
    */
   readonly keepIf?: ((response: Response, request: Request, ...rest: Rest) => boolean | PromiseLike<boolean>) | undefined;
   /**
-   * Is told of a response that is larger than `maxBytes`; with `ifUnavailable: "run"`, of one that
-   * could not be stored, too. The response is given nevertheless, since the handler has done its
-   * work, but it is not kept: a repeat runs the handler again. If this throws, its error takes the
-   * place of the response.
+   * Called for a response that is larger than `maxBytes`; with `ifUnavailable: "run"`, also for one
+   * that could not be stored. The caller gets the response, since the handler has done its work,
+   * but it is not kept: a repeat runs the handler again. If this throws, its error takes the place
+   * of the response.
    */
   readonly onNotKept?: ((error: ResultError | UnavailableError | TimedOutError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
 }
@@ -81,11 +81,11 @@ const OF_ONE_MESSAGE = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-enc
  * These headers are not kept, since they belong to one message or to one caller: `Set-Cookie`,
  * `Date`, `Age`, `Via`, `Alt-Svc`, `Server-Timing`, `Content-Length`, and those for a connection,
  * as `Connection`, `Transfer-Encoding` and `Proxy-Authenticate`. A CORS header is kept as it is, so
- * a repeat from another origin gets that of the first.
+ * a repeat from another origin gets the first origin's.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. What `keepIf` does not want and what is too large is passed on, too, and not kept. What
- * is kept is given once its body has ended: have `keepIf` refuse streams that stay open.
+ * not kept. So is a response that `keepIf` refuses, or that is too large. A response that is kept is
+ * given once its body has ended: have `keepIf` refuse streams that stay open.
  *
  * If another request is handled for longer than `wait`, the response is a 409 with `Retry-After`.
  * If the key came with another fingerprint before, it is a 422. These bodies, and those of a 400,

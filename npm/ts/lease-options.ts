@@ -5,8 +5,8 @@ import type { CallOptions } from "./abort.js";
 export interface RenewOptions extends CallOptions {
   /**
    * Milliseconds from now: 4 ms to 366 days, whole ones. Default: the ttl that the lease was
-   * acquired with. Over several bridges it may not be longer than both the lock's ttl and the
-   * client's `restartQuarantine`.
+   * acquired with. Over several bridges it is at most the lock's ttl, or the client's
+   * `restartQuarantine` if longer.
    */
   readonly ttl?: number | undefined;
 }
@@ -32,8 +32,8 @@ export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
 }
 
 /**
- * Stops what {@link Lease.keepAlive} began; `using` does so at the end of its block. Calling it
- * again does nothing.
+ * Stops the renewals of {@link Lease.keepAlive}; `using` does so at the end of its block. Calling
+ * it again does nothing.
  */
 export interface StopKeeping extends Disposable {
   (): void;

@@ -36,12 +36,12 @@ interface Kept {
  *
  * A lease ends by {@link Lease.release} or {@link Lease.commit}, at its deadline, or when it is
  * lost. `await using` releases it at the end of its block. `using` without `await` does so too, in
- * the background, which in a Worker needs `waitUntil`. If a lease is merely forgotten, the ttl
- * frees the lock, and a host with `waitUntil` waits for that.
+ * the background, which in a Worker needs `waitUntil`. If nobody ends a lease, the ttl frees the
+ * lock, and a host with `waitUntil` waits for that.
  *
  * Calls may overlap, but only one `exec`, `commit` or `release` may be under way at a time: a
- * second one gets a `BusyError`. Once a release or a commit was sent, only another one of these two
- * may follow, even if its outcome `isOutcomeUnknown`. No time is left then.
+ * second one gets a `BusyError`. Once a release or a commit was sent, only another of these two may
+ * follow, even if its outcome is unknown. `remaining` is 0 from then on.
  */
 export class Lease implements Disposable, AsyncDisposable {
   /** Gives the lock back in the background: `using`. */
@@ -95,10 +95,10 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * The time left for which the lease surely lasts, by a local clock that nobody sets: whole
-   * milliseconds, rounded down. 0 once it is over, or a release or a commit was sent.
+   * How long the lease surely lasts yet, by a local clock that nobody sets: whole milliseconds,
+   * rounded down. 0 once the lease is over, or a release or a commit was sent.
    *
-   * In a deployed Worker the clock stands still between requests, so this does not see time spent
+   * In a deployed Worker that clock stands still between requests, so it misses time spent
    * computing.
    */
   get remaining(): number {
@@ -128,8 +128,8 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Gives the lease its full ttl again: the one that it was acquired with. A resumed lease gets the
-   * lock's `ttl` if that was set. The option `ttl` sets another one, once. If Redis already keeps
-   * the lock for longer, that is not shortened.
+   * lock's `ttl` if that was set. The option `ttl` sets another one, once. A renewal never shortens
+   * the time for which Redis keeps the lock.
    *
    * After `lost` and `expired` the lease is over; after any other error it is unchanged. The error
    * is `busy` while a release or a commit is under way, and `released` after that.
@@ -141,10 +141,10 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Makes a reader of a {@link ReadWrite}'s writer. No other writer gets the lock in between, and
-   * from then on readers may join. It is the same lease, with its token and its fence, and it is
-   * renewed. There is no way up: release, and acquire to write. Of any other lease this is
-   * `invalid_argument`, and nothing is sent. If the error `isOutcomeUnknown`, the lease may be a
-   * reader's from now on; call it again.
+   * readers may join from then on. The lease keeps its token and its fence, and is renewed. A
+   * reader cannot become a writer: release, and acquire to write. For any other lease this throws
+   * `invalid_argument`, and sends nothing. If the outcome is unknown, the lease may be a reader's
+   * by now: call again.
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     await this.#prolong(["downgrade"], signalOf(options));
@@ -185,10 +185,7 @@ export class Lease implements Disposable, AsyncDisposable {
     await this.#finish(commit);
   }
 
-  /**
-   * Gives the lock back. After an error that is neither `lost` nor `released`, it is safe, and
-   * worth trying, to release again.
-   */
+  /** Gives the lock back. After any error but `lost` and `released`, try again: that is safe. */
   async release(options: CallOptions = {}): Promise<void> {
     await this.#finish(["release"], signalOf(options));
   }
@@ -299,8 +296,8 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Hands the lease over to whoever gets the token and resumes it. Sends nothing, and releases
-   * nothing. Work that runs under the lease may go on, and what it returns is returned. The error
-   * is `busy` while an `exec`, `commit` or `release` is under way.
+   * nothing. Work that runs under the lease may go on, and its `run` returns what the work returns.
+   * The error is `busy` while an `exec`, `commit` or `release` is under way.
    *
    * Only one handler at a time may use a lease: hand it over when all its calls were answered.
    */

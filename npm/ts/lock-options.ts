@@ -11,8 +11,8 @@ export interface LockOptions {
   /**
    * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000. Zero
    * means try once. It bounds when requests are sent, not when they are answered, so a short wait
-   * still gets a free lock. Behind 10,000 other waiters nobody waits, nor beside 10,000 of the same
-   * process or isolate, whatever they wait for: the error is `held` at once.
+   * still gets a free lock. If 10,000 others wait for the lock, or 10,000 callers of this process
+   * or isolate wait for any lock, the call fails with `held` at once.
    */
   readonly wait?: number | undefined;
   /**
@@ -23,10 +23,11 @@ export interface LockOptions {
   /**
    * How many requests one acquisition may send: 1 or more. Default 40. Repeats of lost requests
    * count, and so do listening and giving up. With fewer than 4 an acquisition does not queue, and
-   * giving up takes one more. So does giving up a lock that it was handed, and then asked for, when
-   * one was left. In a quorum they are for each bridge. A try takes two there, so that fewer than
-   * 5 do not wait, and the bound is not sharp: what a majority did not wait for, raising the fence,
-   * and giving up may come on top.
+   * giving up may take one more. One more is also possible if the acquisition was handed the lock,
+   * asked for it by its last request, and then gave it up. In a quorum the limit holds for each
+   * bridge. A try takes two requests there, so with fewer than 5 an acquisition does not wait. The
+   * limit is not strict there: requests that a majority did not wait for, that raise the fence, or
+   * that give up may exceed it.
    *
    * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
    * in the queue. So 40 requests keep a place for up to 5 minutes.
@@ -46,28 +47,28 @@ export interface LockOptions {
    */
   readonly signalList?: string | undefined;
   /**
-   * Takes the lock over if another has it. That holder's lease ends, what it writes through the
-   * lease is refused, and its own calls are told {@link LostError}. For work that is done by one at
-   * a time, of whom the latest counts: an agent's turn in one conversation, one editor.
+   * Takes the lock over if another has it. That holder's lease ends, Redis refuses its writes
+   * through the lease, and its calls throw a {@link LostError}. Use it if only the latest caller
+   * counts: an agent's turn in one conversation, one editor.
    *
-   * It goes ahead of all waiters, who stay in line behind it, so it cannot be `fair`. The old
-   * holder learns of it at its next call or renewal, or at once if it listens, and works on until
-   * then; a store outside of Redis must compare {@link Lease.fence | fences}. A lock of another
-   * program is not taken over: it is held, after the wait, which ends after 30 s. An acquisition
-   * whose own lock was taken over before its reply came fails with `lost`.
+   * It goes ahead of all waiters, who keep their places, so it cannot be `fair`. The old holder
+   * learns of it at its next call or renewal, or at once if it listens, and works on until then; a
+   * store outside of Redis must compare {@link Lease.fence | fences}. A lock of another program is
+   * not taken over: the call fails with `held` after its wait, or 30 s if that is shorter. An
+   * acquisition whose own lock was taken over before its reply came fails with `lost`.
    *
    * Only for a plain lock behind one bridge, without a signal list.
    */
   readonly takeOver?: boolean | undefined;
   /**
    * Whether a holder listens while its lease is kept, by {@link Lock.run}, {@link Lease.run} or
-   * {@link Lease.keepAlive}. If the lock is taken over or freed by force, its signal is aborted
-   * within a round trip, and not at its next renewal. Default off.
+   * {@link Lease.keepAlive}. If the lock is taken over or freed by force, the lease's signal is
+   * aborted within a round trip, and not at the next renewal. Default off.
    *
    * It costs one more request that lasts as long as the work, and a renewal once it listens, since
-   * the lock may have been lost before. A message only has the holder renew, so a forged one does
-   * no harm. Where the client cannot listen, as over several bridges, with several names, or with
-   * a name that has a comma, a `%` or a control character, the next renewal tells.
+   * the lock may have been lost before. A message only makes the holder renew, so a forged message
+   * does no harm. The client cannot listen over several bridges, with several names, or with a name
+   * that has a comma, a `%` or a control character: then the next renewal tells.
    */
   readonly listen?: boolean | undefined;
   /**
@@ -84,13 +85,13 @@ export interface LockOptions {
   readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**
    * Ends a wait: the call rejects with the signal's reason. By then it has sent the request that
-   * gives up the lock and the place in the queue. That takes effect when it arrives, half a round
-   * trip later. If a release handed the lock to this call in between, the request hands it on. In a
-   * Worker the client needs `waitUntil` for that, or the host may stop the request with the
+   * gives up the lock and the place in the queue. That request takes effect half a round trip
+   * later. If a release handed the lock to this call in between, the request hands it on. In a
+   * Worker the client needs `waitUntil` for that. Otherwise the host may stop the request after the
    * response.
    *
    * This signal counts for all calls of the lock. Each call may have one of its own besides:
-   * {@link CallOptions}. Work that {@link Lock.run} has begun is told only of that call's own
+   * {@link CallOptions}. Work that {@link Lock.run} has begun learns only of that call's own
    * signal.
    */
   readonly signal?: AbortSignal | undefined;
@@ -101,24 +102,24 @@ export interface LockOptions {
  */
 export interface SemaphoreOptions extends Omit<LockOptions, "signalList" | "takeOver"> {
   /**
-   * How many permits it takes at once: 1 to as many as there are. Default 1. It has all of them or
-   * none, as one lease, and they are given back together.
+   * How many permits one lease takes: 1 to as many as there are. Default 1. The lease gets all or
+   * none, and gives them back together.
    */
   readonly weight?: number | undefined;
 }
 
 /**
- * How to reserve units. The default `ttl` is 10 minutes, and by default it does not `wait`. Nobody
- * queues, so it cannot be fair.
+ * How to reserve units. The default `ttl` is 10 minutes, the default `wait` 0. Nobody queues, so it
+ * cannot be fair.
  */
 export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver"> {
   /** How many units it reserves, all or none: 1 to as many as there are. Default 1. */
   readonly weight?: number | undefined;
   /**
-   * For whom it reserves, and how many units that owner may have reserved at once; who would have
-   * more is refused with a {@link ReservationError}. Default: nobody, and no bound. The `id` has up
-   * to 128 bytes. The bound is as good as the id: take one that the caller cannot choose, as that
-   * of a session that you have checked. Only {@link Lock.inspect} shows it, as the label.
+   * For whom it reserves, and how many units that owner may have reserved at once. A call that
+   * would exceed this throws a {@link ReservationError}. Default: no owner, and no bound. The `id`
+   * has up to 128 bytes. The bound is as good as the id: use one that the caller cannot choose, as
+   * that of a checked session. Only {@link Lock.inspect} shows the id, as the label.
    */
   readonly owner?: { readonly id: string; readonly most: number } | undefined;
 }
@@ -129,7 +130,7 @@ export type AnyLockOptions = LockOptions & SemaphoreOptions & ReservationOptions
 /**
  * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it
  * has no signal list. A reader is `fair` by default: it waits behind a writer that came before.
- * With `fair: false` it goes ahead of that.
+ * With `fair: false` it goes ahead of that writer.
  */
 export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
@@ -153,6 +154,7 @@ export type LimitsOptions = Omit<LockOptions, "fair" | "signalList" | "takeOver"
 
 /**
  * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
- * channel tells them, so it has no signal list. Its owner says who holds it, so it has no label.
+ * channel tells them of a release, so it has no signal list. The owner says who holds it, so it has
+ * no label.
  */
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver">;

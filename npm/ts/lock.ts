@@ -200,7 +200,7 @@ export class Lock {
   }
 
   /**
-   * Takes the lock as soon as it is free, and waits up to `wait` for that. Then it throws a
+   * Takes the lock as soon as it is free, and waits up to `wait` for that. Otherwise it throws a
    * {@link HeldError}, and leaves the queue as with the `signal`.
    */
   async acquire(options: CallOptions = {}): Promise<Lease> {
@@ -259,11 +259,11 @@ export class Lock {
 
   /**
    * Takes the lock and runs `work` under it. Renews the lock while the work runs, up to `maxHold`,
-   * and gives it back at the end, whatever happened. What the work returns or throws is returned or
-   * thrown as it is.
+   * and gives it back at the end, whatever happened. This returns or throws what the work returns
+   * or throws.
    *
    * If the lease is lost, this rejects at once and the lease's `signal` is aborted; pass that
-   * signal to whatever the work awaits. The error `isOutcomeUnknown` if a write of the work was
+   * signal to whatever the work awaits. The error has `isOutcomeUnknown` if a write of the work was
    * under way then, or if the outcome of its last write is unknown.
    *
    * If the `signal` of this call is aborted, the wait ends. If the work has begun, the lease's
@@ -292,7 +292,7 @@ export class Lock {
   }
 
   /**
-   * Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
+   * Frees the lock, whoever holds it. Returns whether anybody held it. The holder learns of it at
    * once if it listens, else at its next call or renewal. For operators.
    */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {

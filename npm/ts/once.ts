@@ -14,9 +14,9 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
   /** How long the result is kept: 1 ms to 366 days, in whole milliseconds. Default 24 hours. */
   readonly keep?: number | undefined;
   /**
-   * A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has the
-   * same key by mistake, which is a `fingerprint_mismatch`. Calls without one are not
-   * compared. Others can read it as the holder's label, so it is no place for a secret.
+   * A digest of the payload, of 1 to 128 bytes. Another request that has the same key by mistake
+   * has another digest, and fails with `fingerprint_mismatch`. Calls without a digest are not
+   * compared. Others can read it as the holder's label, so put no secret in it.
    */
   readonly fingerprint?: string | undefined;
   /** How large a result may be as JSON, in bytes of UTF-8: 262,144 at most. Default 65,536. */
@@ -35,7 +35,7 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
    * What to do if the bridge, or the Redis behind it, is away for all of `wait`, or does not answer
    * in time. `"fail"`, the default: throw that error. `"run"`: do the work without a lease, so that
    * another call may do it too; and return a result that could not be stored. Then choose a short
-   * `wait`, since each call waits for so long before it goes on.
+   * `wait`: each call waits that long before its work.
    */
   readonly ifUnavailable?: "fail" | "run" | undefined;
 }
@@ -60,9 +60,10 @@ export interface OnceOutcome<T> {
  * Work that is executed once for an idempotency key. Made by {@link Client.once}.
  *
  * Queues, webhooks and people send everything twice. The first call does the work, and its result
- * is kept. A later call gets that in one request, and does nothing. A call that comes meanwhile
- * waits, and gets the result too. The first call needs two requests. Work that fails keeps nothing.
- * If the process that does the work dies, the next call does it, once the `ttl` is over.
+ * is kept. A later call gets the result in one request, and does nothing. A call that comes while
+ * the work runs waits, and gets the result too. The first call needs two requests. Work that fails
+ * keeps nothing. If the process that does the work dies, the next call does it, once the `ttl` is
+ * over.
  *
  * Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
  * most one of the two stores its result, and the other learns that it lost its lease. What the work
@@ -90,16 +91,16 @@ export class Once<L extends Lease | undefined = Lease> {
    * work runs, as by {@link Lock.run}. The result is kept as JSON. If the work throws, its error is
    * thrown, and nothing is kept.
    *
-   * What JSON would lose is refused: a `Map`, a `Response` and other objects that it takes for
-   * `{}`, functions, `NaN`, bytes. Return what is in them. A `Date` becomes a string.
+   * What JSON would lose is refused: functions, `NaN`, bytes, and objects that become `{}`, such as
+   * a `Map` or a `Response`. Return what is in them. A `Date` becomes a string.
    *
    * If the work was done and its result is not kept, that is an error: a {@link ResultError},
    * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
    * No error has the result. If you need it all the same, let the work leave it in a variable. If
-   * the error `isOutcomeUnknown`, the result may be kept: call again.
+   * the outcome is unknown, the result may be kept: call again.
    *
    * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it. Work
-   * that has a lease is stopped if that ends, as without this option.
+   * that has a lease is stopped if the lease ends, as without this option.
    */
   run<T>(work: (lease: L) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
     return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#made.host);
@@ -155,9 +156,9 @@ export class Once<L extends Lease | undefined = Lease> {
    * Forgets what is kept, so that the next call does the work again. Returns whether a result was
    * kept, of whichever fingerprint. Sends one request.
    *
-   * While the work is being done nothing is forgotten, since its result would be kept behind that:
-   * this throws a {@link HeldError}, which says when to come back. If an error `isOutcomeUnknown`,
-   * the result may be forgotten or not, and a later call returns `false` if it was.
+   * While the work runs, this throws a {@link HeldError}, which says when to come back: the work
+   * would store its result afterwards. If the outcome is unknown, the result may be forgotten or
+   * not. A later call returns `false` if it was.
    */
   async forget(options: CallOptions = {}): Promise<boolean> {
     const { value } = await inBackground(callOf(this.#made, "forget", [signalOf(options)]), this.#made.host);

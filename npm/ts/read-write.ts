@@ -17,9 +17,9 @@ export class ReadWrite {
 
   /**
    * The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease
-   * of its own. A reader that comes while a writer waits, waits behind it, unless it says `fair:
-   * false`. `inspect` lists the readers; `forceRelease` frees the name of all. It has no turns for
-   * a `GroupCommit`.
+   * of its own. A new reader waits behind a waiting writer, unless the reader has `fair: false`.
+   * `inspect` lists the readers; `forceRelease` frees the name of all. A `GroupCommit` cannot use
+   * this lock.
    */
   read(options: ReadWriteOptions = {}): Lock {
     return this.#make(true, options);

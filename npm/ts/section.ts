@@ -7,14 +7,14 @@ import type { Reply } from "./raw.js";
 /** What becomes of an item. */
 export interface Decision<Answer> {
   readonly answer: Answer;
-  /** The commands that are run for it. It is answered once they were. */
+  /** The commands that run for the item, before it is answered. */
   readonly writes?: readonly Command[] | undefined;
 }
 
 /**
  * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
  * be `async`. If one throws, its item is refused with that error, and nothing is written for it. If
- * that was `decide`, the others are decided again, since it may have changed their state.
+ * `decide` threw, the others are decided again, since it may have changed their state.
  *
  * All reads of a turn are made before its first item is decided. So if a decision changes what a
  * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,
@@ -25,23 +25,22 @@ export interface Section<Item, Answer, State = undefined> {
    * Whether `decide` uses the fence. By default it does: each turn takes the lock.
    *
    * If it does not, say `false`: then a turn that nobody competes with is one request, and one
-   * round trip. The items are decided by what their reads will find: what the last turn of this
-   * isolate left, what a look found, and nothing for other keys. The request writes only if the
-   * lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-   * written, and the items are decided once more, by what was found; the second time that it is
-   * something else, the turn takes the lock. So `decide` must be able to do with replies that were
-   * never true, such as nothing for a key that is always there, and must depend on nothing but its
-   * arguments.
+   * round trip. The items are decided by guesses of what their reads will find: what the last turn
+   * of this isolate left, what a look found, and nothing for other keys. The request writes only if
+   * the lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
+   * written, and the items are decided again by what was found. If that guess is wrong too, the
+   * turn takes the lock. So `decide` must accept replies that were never true, such as nothing for
+   * a key that is always there, and must depend only on its arguments.
    *
-   * So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn the
-   * lock. So do replies that are no text, and reads that all items have if they find more than
-   * 4 KiB or if one of them has more than 512 bytes; and a new command other than those that read
+   * A turn takes the lock if its reads have what never repeats, such as `TIME` or `PTTL`. The same
+   * holds for replies that are no text; for reads that all items have, if they find more than 4 KiB
+   * or one of them has more than 512 bytes; and for a new command other than those that read
    * strings, hashes, lists, sets and sorted sets. Locks that wait for replicas are always taken.
    */
   readonly usesFence?: boolean | undefined;
   /**
-   * What must be known to decide `item`. Put what all items read first, in the same order: it is
-   * then read once for all.
+   * The reads that decide `item`. Put reads that all items have first, in the same order: the turn
+   * then sends these once.
    */
   reads(item: Item): readonly Command[];
   /** Makes the state that the items of one turn share. */
@@ -57,9 +56,9 @@ export interface Section<Item, Answer, State = undefined> {
    * Answers an item by what its reads found without the lock, if that stays true: a sale that is
    * over, an order that was placed before. `undefined` means that the item needs its turn, which
    * then costs one more round trip. All items are looked at first; those that arrive at about the
-   * same time share the request. If a look fails, the turn decides. If the lock has
-   * `waitForReplicas`, no item is looked at: a look sees what no replica has yet. Nor is an item
-   * whose reads alone are over `maxBytes`.
+   * same time share the request. If a look fails, the turn decides. No item is looked at if the
+   * lock has `waitForReplicas`, since a look sees what no replica has yet, or if the item's reads
+   * alone are over `maxBytes`.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }

@@ -7,7 +7,7 @@ export type ThrottleOutcome =
   | { readonly passed: true }
   | {
       readonly passed: false;
-      /** How long the window of the call that passed lasts yet, in whole milliseconds. */
+      /** The time left of the window of the call that passed, in whole milliseconds. */
       readonly retryAfter: number;
     };
 
@@ -35,11 +35,11 @@ export class Throttle {
   }
 
   /**
-   * Goes through if no call did for as long as its window, or says when the next may. The window of
-   * the call that passes counts, whatever the others ask for.
+   * Goes through unless an earlier call's window still lasts; then it says when the next may. The
+   * window of the call that passed counts, whatever the others ask for.
    *
-   * A call that rejects did not go through. If the error `isOutcomeUnknown`, or the signal is
-   * aborted, what Redis may have of the call is given back in the background.
+   * A call that rejects did not go through. If its outcome is unknown, or the signal is aborted,
+   * the client undoes in the background what Redis may have of the call.
    */
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
     const { value } = await callOf(this.#made, "call", [signalOf(options)]);
