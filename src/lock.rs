@@ -152,8 +152,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// then [`Lease::remaining`] is zero and the fence is 0. As with any lease, dropping it
     /// releases the lock; [`Lease::into_token`] hands it on.
     ///
-    /// Resume it by the kind of lock that it is of: another kind takes it for lost. A reader that is
-    /// resumed as the writer stays a reader.
+    /// Resume it by the kind of lock that it is of: another kind takes it for lost. A reader that
+    /// is resumed as the writer stays a reader.
     ///
     /// Only one handler at a time may use a lease. Hand it over only when all its calls were
     /// answered. Otherwise a request that the other handler sent and gave up on could run between

@@ -84,8 +84,8 @@ const OF_ONE_MESSAGE = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-enc
  * a repeat from another origin gets the first origin's.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. So is a response that `keepIf` refuses, or that is too large. A response that is kept is
- * given once its body has ended: have `keepIf` refuse streams that stay open.
+ * not kept. So is a response that `keepIf` refuses, or that is too large. A response that is kept
+ * is given once its body has ended: have `keepIf` refuse streams that stay open.
  *
  * If another request is handled for longer than `wait`, the response is a 409 with `Retry-After`.
  * If the key came with another fingerprint before, it is a 422. These bodies, and those of a 400,

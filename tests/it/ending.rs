@@ -85,7 +85,7 @@ async fn a_commit_of_unknown_outcome_may_be_followed_by_another() {
     }
 }
 
-/// What is unknown is then the outcome of the release. That may be made again, and a commit may not.
+/// What is unknown is then the outcome of the release. That may be made again, a commit may not.
 #[test]
 fn a_commit_behind_a_release_of_unknown_outcome_is_unknown_and_not_to_be_made_again() {
     // The lease is past its deadline. Or Redis lost the lock, and has no receipt any more.
