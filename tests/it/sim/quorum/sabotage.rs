@@ -53,6 +53,11 @@ fn clocks_of_servers_that_are_further_apart_than_the_quarantine() {
 }
 
 #[test]
+fn a_release_that_is_taken_for_not_done_if_it_failed() {
+    caught(OneHolder, &super::servers(), Bent::Denying);
+}
+
+#[test]
 fn a_mute_server_that_is_waited_for() {
     caught(EndsInTime, &super::servers(), Bent::Patient);
 }

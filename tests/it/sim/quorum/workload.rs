@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use edgelock::Error;
 
+use crate::sabotage::Bent;
 use crate::workload::drift;
 use crate::world::{MS, Machine, Time};
 
@@ -131,9 +132,14 @@ impl Worker {
             }
             _ => {
                 self.place.let_go(self.number);
-                let _ = self.within(Duration::from_secs(7), lease.release()).await;
+                let before = lease.remaining();
+                let told = self.within(Duration::from_secs(7), lease.release()).await;
                 // If it surely failed, the lease goes on.
-                self.hold(lease.remaining(), None);
+                let left = match told {
+                    Err(_) if self.place.bent == Bent::Denying => before,
+                    _ => lease.remaining(),
+                };
+                self.hold(left, None);
                 self.sleep(ttl.as_nanos() as Time).await;
                 self.place.let_go(self.number);
             }
