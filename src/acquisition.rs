@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use crate::error::Fault;
 use crate::locked::locked;
@@ -44,19 +43,8 @@ struct Standing {
     callers: u64,
     /// Whether no further caller may ask with the token.
     is_over: bool,
-    /// The place in the queue of the first caller that waited.
-    place: Option<QueuePlace>,
-}
-
-/// A place in the queue as it is stored, and its waiter.
-#[derive(Clone)]
-pub(crate) struct QueuePlace {
-    pub(crate) ttl: Duration,
-    pub(crate) label: String,
-    pub(crate) fair: bool,
-    pub(crate) waiter: Option<Waiter>,
-    /// The channel on which the waiter may be told of its turn.
-    pub(crate) channel: Option<String>,
+    /// How the first caller stands in the queue that waited.
+    waiter: Option<Waiter>,
 }
 
 /// A caller that asks with a token, or has a lease of it.
@@ -91,7 +79,7 @@ impl Acquisition {
             standing: Mutex::new(Standing {
                 callers: 1,
                 is_over: false,
-                place: None,
+                waiter: None,
             }),
         });
         *current = Some(shared.clone());
@@ -126,23 +114,22 @@ impl Caller {
         &self.shared.session
     }
 
-    /// The place in the queue: that of an earlier caller if there is one, else `own`. The first
-    /// grant would leave a second place behind.
-    pub(crate) fn stand(&self, own: QueuePlace) -> QueuePlace {
+    /// How it stands in the queue: as an earlier caller if there is one, else as its `own`. The
+    /// first grant would leave a second place behind.
+    pub(crate) fn stand(&self, own: Waiter) -> Waiter {
         let mut standing = locked(&self.shared.standing);
-        if let Some(place) = &standing.place {
-            return place.clone();
+        if let Some(waiter) = &standing.waiter {
+            return waiter.clone();
         }
-        if own.waiter.is_some() {
-            standing.place = Some(own.clone());
+        if own.queues {
+            standing.waiter = Some(own.clone());
         }
         own
     }
 
     /// How it stands in the queue, if it does.
     pub(crate) fn waiter(&self) -> Option<Waiter> {
-        let standing = locked(&self.shared.standing);
-        standing.place.as_ref()?.waiter.clone()
+        locked(&self.shared.standing).waiter.clone()
     }
 
     /// What marks its requests as its own. Each caller has its own session: nonces and the numbers

@@ -8,9 +8,11 @@ use crate::redact;
 use crate::resp;
 use crate::token::Token;
 
-/// A place in the queue.
+/// A place in the queue, or how one would stand in it.
 #[derive(Clone)]
 pub(crate) struct Waiter {
+    /// Whether it is in the queue from its first request on.
+    pub(crate) queues: bool,
     pub(crate) token: Token,
     /// For how long it asks.
     pub(crate) ttl: Duration,

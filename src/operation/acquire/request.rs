@@ -6,7 +6,6 @@ use super::super::Why;
 use super::super::schedule::{self, Schedule};
 use super::super::subscription::Subscription;
 use super::{Acquire, AcquireOptions, Claim, Cx, Step, Wait};
-use crate::acquisition::QueuePlace;
 use crate::command::Command;
 use crate::error::Fault;
 use crate::nanos::Nanos;
@@ -30,18 +29,14 @@ impl Acquire {
 
     fn new(mut claim: Claim, mut options: AcquireOptions, reads: Option<&[Command]>) -> Self {
         let own = own_place(&claim, &options);
-        let QueuePlace {
-            ttl,
-            label,
-            fair,
-            waiter,
-            channel,
-        } = match &claim.caller {
+        let place = match &claim.caller {
             Some(caller) => caller.stand(own),
             None => own,
         };
-        claim.adopt(ttl, label);
-        options.fair = fair;
+        claim.adopt(place.ttl, place.label.clone());
+        options.fair = place.fair;
+        let wait = Wait::new(&claim, &options, place.channel.clone());
+        let waiter = place.queues.then_some(place);
         let fixed = reads.unwrap_or_default();
         Self {
             call: call(&claim, &options, waiter.as_ref(), fixed),
@@ -55,7 +50,7 @@ impl Acquire {
             tries: 0,
             has_asked: false,
             waits: false,
-            wait: Wait::new(&claim, &options, channel),
+            wait,
             step: Step::New,
             ask: None,
             claim,
@@ -118,26 +113,20 @@ impl Wait {
 }
 
 /// The place in the queue that `claim` would have.
-fn own_place(claim: &Claim, options: &AcquireOptions) -> QueuePlace {
+fn own_place(claim: &Claim, options: &AcquireOptions) -> Waiter {
     let stands = options.wait.is_some() && options.max_requests >= REQUESTS_OF_A_WAIT;
-    let channel = (stands && claim.lock.topology.may_push())
-        .then(|| claim.lock.kind.channel(&claim.lock.name, claim.waits_as()))
-        .flatten();
-    let waiter = (stands && claim.lock.kind.queues()).then(|| Waiter {
+    let lock = &claim.lock;
+    Waiter {
+        queues: stands && lock.kind.queues(),
         token: claim.token.clone(),
         ttl: claim.ttl(),
         liveness: schedule::liveness(claim.ttl()),
         fair: options.fair,
-        wants: claim.lock.kind.wants().to_owned(),
-        label: claim.lock.label.clone(),
-        channel: channel.clone(),
-    });
-    QueuePlace {
-        ttl: claim.ttl(),
-        label: claim.lock.label.clone(),
-        fair: options.fair,
-        waiter,
-        channel,
+        wants: lock.kind.wants().to_owned(),
+        label: lock.label.clone(),
+        channel: (stands && lock.topology.may_push())
+            .then(|| lock.kind.channel(&lock.name, claim.waits_as()))
+            .flatten(),
     }
 }
 
