@@ -14,9 +14,9 @@ use crate::token::{Session, Token};
 /// vanish, and another must take over.
 ///
 /// A caller takes over what the callers before it had: the lock, or the place in the queue. The
-/// earlier ones lose it: their leases are lost, and their calls that are under way give nothing up.
-/// That goes on until one of its leases writes or is released, or a call gives up. The next caller
-/// then starts a new acquisition.
+/// earlier callers lose it: their leases are lost, and their calls that are under way give nothing
+/// up. The acquisition ends once one of its leases writes or is released, or a call gives up. The
+/// next caller then starts a new one.
 ///
 /// All callers must be in one process. They must ask for the same name behind the same bridge, and
 /// for the same kind of access: to read, or to write. The queue stores a waiter's ttl and label, so

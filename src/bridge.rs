@@ -91,7 +91,7 @@ impl Bridge {
     }
 
     /// A [webdis](https://webd.is). Its `acl` must allow `user` with `password` to call `EVAL`, and
-    /// `SUBSCRIBE` if waiters are to listen. A webdis that allows everything to everybody accepts
+    /// `SUBSCRIBE` if waiters should listen. A webdis that allows everything to everybody accepts
     /// any user and password.
     ///
     /// `url` is as for [`Bridge::upstash`].
@@ -151,22 +151,22 @@ impl Bridge {
         self
     }
 
-    /// Whether scripts are sent as `EVALSHA`, and as `EVAL` only if Redis does not know them. That
-    /// saves about a kilobyte of each request. Default off: some bridges refuse `EVALSHA`, and
-    /// where Redis often loses its scripts, it costs requests.
+    /// Whether the client sends scripts as `EVALSHA`, and as `EVAL` only if Redis does not know
+    /// them. That saves about a kilobyte of each request. Default off: some bridges refuse
+    /// `EVALSHA`, and if Redis often loses its scripts, it costs requests.
     #[must_use]
     pub fn script_cache(mut self, on: bool) -> Self {
         self.script_cache = on;
         self
     }
 
-    /// Whether waiters listen for their turn. By default they do where that is known to work: with
-    /// Upstash's own hosts, with webdis, and with a bridge that sends the header
+    /// Whether waiters listen for their turn. By default they listen where that is known to work:
+    /// with Upstash's own hosts, with webdis, and with a bridge that sends the header
     /// `x-edgelock-bridge: push`, as `edgelock-bridge` does. With other bridges they poll, since a
     /// subscription can make such a bridge unusable for all its clients.
     ///
     /// Set `true` for a bridge that has subscriptions but does not say so. Set `false` if waiters
-    /// are not to listen, or if a proxy on the way holds streams back.
+    /// should not listen, or if a proxy on the way holds streams back.
     #[must_use]
     pub fn push(mut self, on: bool) -> Self {
         self.push = Some(on);
@@ -181,7 +181,7 @@ impl Bridge {
         self.key_locking
     }
 
-    /// Never in the npm package: for what it saves, that takes too much of the wasm.
+    /// Never in the npm package: it would take too much wasm for what it saves.
     pub(crate) const fn caches_scripts(&self) -> bool {
         cfg!(not(all(target_family = "wasm", feature = "host-json"))) && self.script_cache
     }

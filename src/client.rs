@@ -33,8 +33,8 @@ const MAX_OWNER: usize = 512;
 
 /// Makes locks that live behind one bridge, or behind several.
 ///
-/// Cheap to clone, and cheap to make anew in each handler. Making one sends nothing and draws no
-/// random bytes, so it may be made outside of a request.
+/// A client is cheap to clone, and cheap to make anew in each handler. Making a client sends
+/// nothing and draws no random bytes, so it may be made outside of a request.
 ///
 /// `T` sends requests and `R` knows the time. On the edge `edgelock::web` has both.
 pub struct Client<T, R> {
@@ -115,19 +115,18 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         }
     }
 
-    /// The lock called `name`, which `owner` may take again while it has it. Any handler that
-    /// passes the same `owner` may. The lock is free once it was released as often as it was taken.
-    /// Sends nothing.
+    /// The lock called `name`, which its `owner` may take again. So may any handler that passes the
+    /// same `owner`. The lock is free once it was released as often as it was taken. Sends nothing.
     ///
     /// It is stored as Redisson stores its `RLock`, so both see the same lock; an owner there is
     /// `<client id>:<thread id>`. All leases of one hold have the same fence. Waiters do not queue:
     /// the last release tells all of them, and all ask. So the lock cannot be [fair](Lock::fair).
     ///
-    /// Anyone who passes the same `owner` shares the lock. So make it as unique as what it stands
-    /// for (a request, an order, a saga), and impossible to guess.
+    /// Make the `owner` as unique as what it stands for (a request, an order, a saga), and
+    /// impossible to guess.
     ///
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
-    /// is invalid. It also does if the owner is empty or over 512 bytes, or if this is a
+    /// is invalid, if the owner is empty or over 512 bytes, or if this is a
     /// [quorum](Client::quorum).
     pub fn reentrant(&self, name: &str, owner: &str) -> Lock<T, R> {
         let bytes = owner.len();
@@ -145,7 +144,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// is not renewed ends with its ttl.
     ///
     /// `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower
-    /// number than others takes no permit from them: it waits until fewer than its number are held.
+    /// number than others takes no permit from them: it waits until fewer than that number are
+    /// held.
     ///
     /// The last fence grows with every permit, so each permit has a fence of its own. But a fence
     /// cannot order what is written under several permits at the same time.
@@ -156,7 +156,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// each refuses the other's key with [`Error::WrongType`].
     ///
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
-    /// is invalid. It also does if `permits` is 0, or if this is a [quorum](Client::quorum).
+    /// is invalid, if `permits` is 0, or if this is a [quorum](Client::quorum).
     pub fn semaphore(&self, name: &str, permits: u32) -> Lock<T, R> {
         let what = format_args!("a semaphore has 1 permit or more, not 0");
         let checked = Fault::unless(permits > 0, what);
@@ -187,28 +187,29 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// - Acquiring the lock reserves one unit, or [as many](Lock::weight) as the caller wants, for
     ///   the [ttl](Lock::ttl): 10 minutes by default. [`Lease::into_token`] and [`Lock::resume`]
     ///   carry the reservation from one request to the next.
-    /// - [`Lease::commit`] confirms it: its commands run, and its units are
-    ///   taken for ever, in one script, and only if the reservation has not ended by Redis's clock.
+    /// - [`Lease::commit`] confirms the reservation, if that has not ended by Redis's clock: one
+    ///   script runs the commands, and takes the units for ever.
     /// - [`Lease::release`] gives the units back. So does the ttl.
     ///
-    /// Free are as many units as are neither reserved nor confirmed. `units` counts only for the
-    /// acquisitions of this `Lock`, so it can be raised during a sale. [`Lock::inspect`] says how
-    /// many are free and confirmed. How many are confirmed is a number at `{name}:confirmed`, which
-    /// never expires: lower it with Redis if something comes back, and delete it behind a sale.
-    /// [`Lock::force_release`] gives back what is reserved, and leaves what is confirmed. No
-    /// [semaphore](Client::semaphore) may have the same name: the bounds of owners would be wrong.
+    /// A unit that is neither reserved nor confirmed is free. [`Lock::inspect`] says how many units
+    /// are free, and how many are confirmed. `units` counts only for the acquisitions of this
+    /// `Lock`, so it can be raised during a sale. The key `{name}:confirmed` counts the confirmed
+    /// units, and never expires. Lower it with Redis if something comes back, and delete it after
+    /// the sale. [`Lock::force_release`] gives back what is reserved, and leaves what is confirmed.
+    /// No [semaphore](Client::semaphore) may have the same name: the bounds of owners would be
+    /// wrong.
     ///
-    /// While too few units are free, since others have reserved them, an acquisition fails with
-    /// [`Error::Held`] at once: by default it [does not wait](Lock::wait_timeout), and nobody
-    /// queues. [`ReservationError`] says what else may be: all is sold; the
-    /// [owner](Lock::owner) has enough; the reservation was confirmed before, which it says for a
-    /// day. A commit that is too late fails with [`Error::Lost`].
+    /// While others' reservations leave too few units, an acquisition fails with [`Error::Held`] at
+    /// once: by default it [does not wait](Lock::wait_timeout), and nobody queues. A
+    /// [`ReservationError`] says that all is sold, that the [owner](Lock::owner) has enough, or,
+    /// for a day, that the reservation was confirmed before. A commit that is too late fails with
+    /// [`Error::Lost`].
     ///
     /// Each reservation is one request, and needs no lock. So no caller waits for another, and a
     /// [`GroupCommit`](crate::GroupCommit) refuses reservations.
     ///
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
-    /// is invalid. It also does if `units` is 0, or if this is a [quorum](Client::quorum).
+    /// is invalid, if `units` is 0, or if this is a [quorum](Client::quorum).
     pub fn reservations(&self, name: &str, units: u32) -> Lock<T, R> {
         let what = format_args!("there is 1 unit to reserve or more, not 0");
         let checked = Fault::unless(units > 0, what);
@@ -219,8 +220,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// A lock called `name` that many can have to read, or one to write. [`ReadWrite::read`] and
     /// [`ReadWrite::write`] are locks, with everything that locks have. Sends nothing.
     ///
-    /// The writer is the holder of the [lock](Client::lock) of that name. So holders of the plain
-    /// lock wait for the writer and for readers, and both wait for them.
+    /// The writer holds the [lock](Client::lock) of that name. So a caller of the plain lock waits
+    /// for the writer and for readers, and both wait for the plain lock's holder.
     pub fn read_write(&self, name: &str) -> ReadWrite<T, R> {
         let read = self.lock_of(name, Kind::reader(), Ok(())).fair(true);
         ReadWrite::new(read, self.lock_of(name, Kind::writer(), Ok(())))
@@ -229,9 +230,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
     /// nothing.
     ///
-    /// The key is the name of a mutex, which is held while the work runs. The result is kept beside
-    /// it, in `{key}:result`. Give it a name of its own: a [lock](Client::lock) of the same name,
-    /// taken inside the work, would wait for the work.
+    /// Whoever does the work holds the mutex that is named by the key. So give no other
+    /// [lock](Client::lock) that name: if the work took that lock, it would wait for itself. The
+    /// result is kept beside the mutex, in `{key}:result`.
     ///
     /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the key
     /// cannot be a name, or this is a [quorum](Client::quorum).
@@ -239,10 +240,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Once::new(self.lock_of(key, Kind::once(), Ok(())))
     }
 
-    /// A copy of something that is dear to make: fresh for a time, and then stale. Each time is 1
-    /// ms to 366 days, in whole milliseconds, and so is their sum. Sends nothing.
+    /// A copy of something that is expensive to make: fresh for a time, and then stale. Each time
+    /// is 1 ms to 366 days, in whole milliseconds, and so is their sum. Sends nothing.
     ///
-    /// The key is one as of [`Client::once`].
+    /// `key` is as in [`Client::once`].
     pub fn cached(&self, key: &str, fresh: Duration, stale: Duration) -> Cached<T, R> {
         Cached::new(self.lock_of(key, Kind::once(), Ok(())), fresh, stale)
     }
@@ -250,24 +251,24 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends
     /// nothing.
     ///
-    /// What it stores is beside the name, in `{name}:throttle`. So it does not meet a
-    /// [lock](Client::lock) or a [debounce](Client::debounce) of the same name.
+    /// It stores its state beside the name, in `{name}:throttle`. So a [lock](Client::lock) or a
+    /// [debounce](Client::debounce) of the same name does not affect it.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
-    /// invalid. It also is if the window is out of range, or if this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
+    /// is invalid, if the window is out of range, or if this is a [quorum](Client::quorum).
     pub fn throttle(&self, name: &str, window: Duration) -> Throttle<T, R> {
         let refusal = "a throttle lives behind one bridge, not several: they would have to agree on which call comes first";
         Throttle::new(self.paced(name, refusal), window)
     }
 
-    /// Lets the last of the calls through that come less than `wait` after each other: 1 ms to 24
-    /// hours, in whole milliseconds. Sends nothing.
+    /// Lets through the last of several calls that come less than `wait` apart: 1 ms to 24 hours,
+    /// in whole milliseconds. Sends nothing.
     ///
-    /// What it stores is beside the name, in `{name}:debounce`. So it does not meet a
-    /// [lock](Client::lock) or a [throttle](Client::throttle) of the same name.
+    /// It stores its state beside the name, in `{name}:debounce`. So a [lock](Client::lock) or a
+    /// [throttle](Client::throttle) of the same name does not affect it.
     ///
-    /// As with [`Client::lock`], the first call is [`Error::InvalidArgument`] if the name is
-    /// invalid. It also is if the wait is out of range, or if this is a [quorum](Client::quorum).
+    /// As with [`Client::lock`], the first call fails with [`Error::InvalidArgument`] if the name
+    /// is invalid, if the wait is out of range, or if this is a [quorum](Client::quorum).
     pub fn debounce(&self, name: &str, wait: Duration) -> Debounce<T, R> {
         let refusal = "a debounce lives behind one bridge, not several: they would have to agree on which call comes last";
         Debounce::new(self.paced(name, refusal), wait)
@@ -284,8 +285,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.of_kind(name, Kind::mutex(), named.and(placed))
     }
 
-    /// Runs commands that only read, together and without a lock, in one request. The replies may
-    /// be out of date when they arrive.
+    /// Runs commands that only read, without a lock, in one request. The replies may be out of date
+    /// when they arrive.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a command may write, if there are several bridges to read from
@@ -314,7 +315,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.checked.of(None)
     }
 
-    /// The host that it was made for: clock, timers, background work.
+    /// The host that the client was made for: clock, timers, background work.
     pub fn runtime(&self) -> &R {
         &self.host.runtime
     }

@@ -22,16 +22,16 @@ pub(crate) use {
 
 /// The failure of an operation.
 ///
-/// Three things that other clients mix up are different errors here: the lock is
-/// [held by another](Error::Held), the lease is [lost](Error::Lost), and the outcome is
+/// Three cases that other clients mix up are different errors here: the lock is [held by
+/// another](Error::Held), the lease is [lost](Error::Lost), and the outcome is
 /// [unknown](Error::is_outcome_unknown).
 ///
 /// No message holds a token or a credential. Messages quote up to 200 characters of what a bridge
 /// or Redis said, with both cut out. A field `lock` is what [`Error::lock`] says. Messages show up
 /// to 100 characters of it, without control characters.
 ///
-/// A message says all that is known, as why there was no connection. Only why a response broke off
-/// is the [source](std::error::Error::source).
+/// A message says all that is known, as why there was no connection. Only the reason why a response
+/// broke off is the [source](std::error::Error::source).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -40,7 +40,7 @@ pub enum Error {
     #[error("invalid argument: {message}{}", of(lock.as_deref()))]
     #[non_exhaustive]
     InvalidArgument {
-        /// Which lock it was given for, if for one.
+        /// Which lock it was given for, if for any.
         lock: Option<String>,
         /// What is invalid, and what to write instead.
         message: String,
@@ -51,7 +51,7 @@ pub enum Error {
     #[error("the host gives no random bytes here; acquire inside a request handler")]
     EntropyUnavailable,
 
-    /// Another holder has the lock, and had it for as long as this call was willing to wait.
+    /// Another holder has the lock, and kept it for as long as this call waited.
     #[error("lock {} is held by {} ({})", Named(lock), holder(label.as_deref(), *is_own), left(*remaining))]
     #[non_exhaustive]
     Held {
@@ -71,9 +71,9 @@ pub enum Error {
         is_own: bool,
     },
 
-    /// So many servers of a [quorum](crate::Client::quorum) were started recently that the others
-    /// are no majority. Those servers may have lost the lock, so they have no say for a while.
-    /// Nobody was granted the lock; whether anybody holds it, the servers cannot say.
+    /// So many servers of a [quorum](crate::Client::quorum) started recently that the others are no
+    /// majority. Those servers may have lost the lock, so they have no say for a while. The call
+    /// did not get the lock. Whether anybody holds it is not known.
     #[error("lock {} cannot be granted for {}", Named(lock), yet(*retry_after))]
     #[non_exhaustive]
     Quarantined {
@@ -84,10 +84,9 @@ pub enum Error {
     },
 
     /// Fewer replicas acknowledged in time than [`crate::Lock::wait_for_replicas`] asks for. The
-    /// lock might not survive a fail-over. An acquisition was given back. A lease goes on
-    /// unchanged, with its deadline not moved, unless [`crate::Lease::commit`] has released it. The
-    /// commands of an [`exec`](crate::Lease::exec) or a commit were executed, but might not survive
-    /// either.
+    /// lock might not survive a fail-over. An acquired lock was given back. A lease goes on with
+    /// the deadline that it had, unless [`crate::Lease::commit`] has released it. The commands of
+    /// an [`exec`](crate::Lease::exec) or a commit were executed, but might not survive either.
     #[error("{acknowledged} of {asked} replicas acknowledged {}", in_time(lock))]
     #[non_exhaustive]
     NotReplicated {
@@ -101,7 +100,7 @@ pub enum Error {
         can_repeat: bool,
     },
 
-    /// The key of [`crate::Once`] was used for something else: what was executed under it, or is
+    /// The key of [`crate::Once`] was used for something else: the work that was executed, or is
     /// being executed, has another [fingerprint](crate::Once::fingerprint). Nothing was executed.
     #[error("{} was used for something else: its fingerprint differs", Named(lock))]
     #[non_exhaustive]
@@ -149,8 +148,9 @@ pub enum Error {
         kind: ReservationError,
     },
 
-    /// This token no longer has the lock: the lease ran out, was taken over or forced, or Redis
-    /// lost it. Nothing of this call was executed. In a [`crate::Lock::run`], the work was stopped.
+    /// This token no longer has the lock: the lease ran out, was taken over or force-released, or
+    /// Redis lost it. Nothing of this call was executed. The work of a [`crate::Lock::run`] was
+    /// stopped.
     #[error("the lease of lock {} is lost: {LOST}", Named(lock))]
     #[non_exhaustive]
     Lost {
@@ -176,7 +176,7 @@ pub enum Error {
         lock: String,
     },
 
-    /// The lease was already released, committed or handed over. Or a release or a commit was sent
+    /// The lease was already released, committed or handed over. Or a release or a commit was sent,
     /// and its outcome is unknown; then only these two may follow. Nothing was sent.
     #[error("the lease of lock {} was already released", Named(lock))]
     #[non_exhaustive]
@@ -249,9 +249,9 @@ pub enum Error {
         reason: Option<Reason>,
     },
 
-    /// The bridge, or the Redis behind it, is away or overloaded. Or its state prevents it for a
-    /// while: it loads its data, a fail-over or the move of a slot is under way, a script keeps it
-    /// busy, or it misses its replicas.
+    /// The bridge, or the Redis behind it, is away or overloaded. Or its state prevents the call
+    /// for a while: it loads its data, a fail-over or the move of a slot is under way, a script
+    /// keeps it busy, or it misses its replicas.
     #[error("unavailable: {message}{}", of(lock.as_deref()))]
     #[non_exhaustive]
     Unavailable {

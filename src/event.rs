@@ -60,8 +60,8 @@ pub enum EventKind<'a> {
         /// How long the request took.
         took: Duration,
     },
-    /// The lease is over although nobody gave it back: it ran out, was released by force, or Redis
-    /// lost it.
+    /// The lease is over although nobody gave it back: it ran out, was taken over or
+    /// force-released, or Redis lost it.
     #[non_exhaustive]
     Lost {
         /// Since it was acquired or resumed.
@@ -76,10 +76,10 @@ pub enum EventKind<'a> {
         took: Duration,
     },
     /// A request got lost, servers of a quorum have no say yet, or a grant was over when it was
-    /// read. It is asked again after a pause.
+    /// read. The client asks again after a pause.
     #[non_exhaustive]
     Retried {
-        /// How it got lost, [`Error::Quarantined`] or [`Error::Expired`].
+        /// How the request got lost, [`Error::Quarantined`] or [`Error::Expired`].
         error: &'a Error,
         /// The time until it is asked again.
         pause: Duration,

@@ -51,16 +51,16 @@ use seen::Seen;
 /// If each caller takes the lock for itself, two round trips serve one caller. Here callers bring
 /// items. While a turn is under way, the items that arrive gather for the next one. One caller then
 /// acquires the lock for all of them, and reads what all need in that same request. It decides the
-/// items one after the other, under one fence, and writes for all in a second request. Where
-/// nobody competes, [one request](Section::USES_FENCE) does all of that. An item that
-/// arrives before the request that takes the lock was sent is in that turn. Items are decided in
-/// order of arrival, unless one is too large for its turn, and each caller gets its own answer.
+/// items one after the other, under one fence, and writes for all in a second request. Where nobody
+/// competes, [one request](Section::USES_FENCE) does all of that. An item is in the turn if it
+/// arrives before the request that takes the lock is sent. Items are decided in order of arrival,
+/// unless one is too large for its turn, and each caller gets its own answer.
 ///
 /// Make one for each kind of section, and have all callers use it: as a `static`, or as a
 /// `thread_local!` in a Worker. There each request brings a lock of its own, since a request may
 /// only use what it made itself. Locks of the same name must live behind the same bridge, and
-/// should have the same options and credential: those of the caller that drives a turn count for
-/// all of its items. Only callers that ask for other replicas have turns of their own.
+/// should have the same options and credential: the options of a turn's driver count for all its
+/// items. Only callers with another [`Lock::wait_for_replicas`] have turns of their own.
 ///
 /// ```
 /// use edgelock::{Command, Decision, GroupCommit, Reply, Section};
@@ -169,32 +169,32 @@ impl<S: Section> GroupCommit<S> {
     ///
     /// The item waits up to [`Lock::wait_timeout`] until its turn has the lock. With no wait, the
     /// item of one caller at a time is decided, and the others get [`Error::Held`]. One of the
-    /// callers drives the turn. It does so with its own lock, in the background of its [`Runtime`],
-    /// so the turn goes on if that caller is gone.
+    /// callers drives the turn, with its own lock, in the background of its [`Runtime`]. So the
+    /// turn goes on if that caller is gone.
     ///
-    /// If a driver's whole host is gone, the others pass it over. That happens when it has shown no
-    /// sign of life for up to a request's time-out. The next driver takes over what it had: the
-    /// lock, or its place in the queue. If nobody is left in a process, the lock is free after its
-    /// ttl at the latest, so the ttl should be short.
+    /// If a driver's whole host is gone, the others pass the driver over, once it has shown no sign
+    /// of life for up to a request's time-out. The next driver takes over what that one had: the
+    /// lock, or its place in the queue. If nobody is left in a process, the ttl frees the lock, so
+    /// the ttl should be short.
     ///
     /// # Errors
-    /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit). Each
-    /// item of the turn that they concern gets them, and nothing was written for it unless
-    /// [`Error::is_outcome_unknown`]. That is so for exactly the items whose answers depend on the
-    /// commit, and they are not decided again. After [`Error::NotReplicated`] they may have been
-    /// written.
+    /// Those of [`Lock::acquire_and_read`] and of [`Lease::commit`](crate::Lease::commit), for each
+    /// item that they concern. Nothing was written for the item unless
+    /// [`Error::is_outcome_unknown`], or after [`Error::NotReplicated`]. The outcome is unknown for
+    /// exactly the items whose answers depend on a commit of unknown outcome, or on one of which a
+    /// command of [`Section::end`] failed. They are not decided again.
     ///
-    /// [`Error::CommandFailed`] for an item of which a read or a write failed, or of which the
-    /// replies to its reads are over 1 MiB; its other writes were executed, and all other items get
-    /// their own answers. [`Error::Unavailable`] for an item whose decision panicked. If a command
-    /// of [`Section::end`] failed, all items are unknown. [`Error::InvalidArgument`] for an item
-    /// whose own commands cannot be sent, for a lock whose holders decide at the same time, as of a
-    /// semaphore or reservations, and if a turn may have no items. Items for whose replies no room
-    /// is left in an answer are in the next turn.
+    /// [`Error::CommandFailed`] for an item if one of its reads or writes failed, or the replies to
+    /// its reads are over 1 MiB; its other writes were executed, and all other items get their own
+    /// answers. [`Error::Unavailable`] for an item whose decision panicked.
+    /// [`Error::InvalidArgument`] for an item whose own commands cannot be sent, for a lock whose
+    /// holders decide at the same time, as of a semaphore or reservations, and if a turn may have
+    /// no items. If the replies for a turn's items are too large for one answer, the items without
+    /// room are in the next turn.
     ///
     /// # Cancel safety
     /// Dropping the future removes the item, unless its turn has the lock by then, or was sent
-    /// without it. Then it is decided, and its answer is dropped.
+    /// without the lock. Then the item is decided, and its answer is dropped.
     pub async fn submit<T: Transport, R: Runtime>(
         &self,
         lock: &Lock<T, R>,

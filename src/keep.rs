@@ -15,12 +15,12 @@ use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Renews the lease while `work` runs, and releases it at the end, as [`crate::Lock::run`] does
-    /// with the lease that it acquires. Without `max_hold` the bound is 15 minutes, or the ttl if
-    /// that is longer; it counts from the acquisition.
+    /// with the lease that it acquires. `max_hold` counts from the acquisition. Without it the
+    /// bound is 15 minutes, or the ttl if that is longer.
     ///
     /// A [resumed](crate::Lock::resume) lease is renewed before the work begins, and `max_hold`
-    /// counts from that renewal. If it was renewed before, `max_hold` counts from when it was
-    /// resumed. A lease that the work [hands over](Lease::hand_over) is not released.
+    /// counts from that renewal. If the lease was renewed before, `max_hold` counts from when it
+    /// was resumed. A lease that the work [hands over](Lease::hand_over) is not released.
     ///
     /// # Errors
     /// As [`crate::Lock::run`]. Before the work begins: those of [`Lease::renew`] if the lease is

@@ -16,13 +16,13 @@ use crate::transport::Transport;
 /// The proof of a held lock, and what may be done under it.
 ///
 /// A lease ends when it is [released](Lease::release) or [committed](Lease::commit), at its
-/// deadline, or when it is lost. Dropping it releases the lock in the background, as far as the
-/// host lets background work finish: a Worker must be given `waitUntil`. Call `release` to be sure.
+/// deadline, or when it is lost. Dropping a lease releases the lock in the background, if the host
+/// lets background work finish: a Worker needs `waitUntil`. Call `release` to be sure.
 ///
 /// Calls on one lease may overlap, but only one [`exec`](Lease::exec), [`commit`](Lease::commit) or
 /// [`release`](Lease::release) may be under way at a time. Once a release or a commit was sent,
-/// only another one of these two may follow, even if its outcome is
-/// [unknown](Error::is_outcome_unknown). No time is [left](Lease::remaining) then.
+/// only another of these two may follow, even if its outcome is
+/// [unknown](Error::is_outcome_unknown). The time [left](Lease::remaining) is zero from then on.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
     host: Arc<Host<T, R>>,
@@ -80,8 +80,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// As [`Lease::into_token`], for a borrowed lease. The lease is over here, and goes on where it
-    /// is resumed. Work that runs under it ([`Lease::run`]) may go on, but is not told if the lease
-    /// is lost afterwards.
+    /// is resumed. Work that runs under it ([`Lease::run`]) may go on, but does not learn if the
+    /// lease is lost afterwards.
     ///
     /// ```no_run
     /// use edgelock::native::Lock;
@@ -99,25 +99,25 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     ///
     /// # Errors
     /// [`Error::Busy`] while an `exec`, `commit` or `release` is under way; hand the lease over
-    /// when that was answered. If the lease is over, the reason: [`Error::Released`] or
-    /// [`Error::Lost`].
+    /// when that was answered. If the lease is over, the reason: [`Error::Released`],
+    /// [`Error::Lost`] or [`Error::Expired`].
     pub fn hand_over(&self) -> Result<Token, Error> {
         let runtime = &self.host.runtime;
         Ok(self.hold.hand_over(runtime, runtime.now())?)
     }
 
-    /// The time left for which the lease surely lasts, by the local clock. Zero once that is over,
-    /// the lease has ended, or a release or a commit was sent.
+    /// How long the lease surely lasts yet, by the local clock. Zero once that time is over, the
+    /// lease has ended, or a release or a commit was sent.
     ///
-    /// In a deployed Worker the clock stands still between requests, so this does not see time
-    /// spent computing.
+    /// In a deployed Worker the clock stands still between requests, so it misses time spent
+    /// computing.
     pub fn remaining(&self) -> Duration {
         self.hold.remaining(self.host.runtime.now())
     }
 
     /// Gives the lease its full ttl again, from now: the ttl that it was acquired with. A
-    /// [resumed](crate::Lock::resume) lease gets [`Lock::ttl`](crate::Lock::ttl) if that was set.
-    /// If Redis already keeps the lock for longer, that is not shortened.
+    /// [resumed](crate::Lock::resume) lease gets [`Lock::ttl`](crate::Lock::ttl) if that was set. A
+    /// renewal never shortens the time for which Redis keeps the lock.
     ///
     /// # Errors
     /// - [`Error::Lost`] if the lock is no longer held.
@@ -137,15 +137,15 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             .map(drop)?)
     }
 
-    /// As [`Lease::renew`], but for `ttl` from now: 4 ms to 366 days, in whole milliseconds. It
-    /// counts once: later renewals, and those of [`Lease::run`], give the lease its own ttl again.
-    /// If more time is left, that is not shortened.
+    /// As [`Lease::renew`], but for `ttl` from now: 4 ms to 366 days, in whole milliseconds. This
+    /// ttl counts once: later renewals, and those of [`Lease::run`], give the lease its own ttl
+    /// again. The call never shortens the time that is left.
     ///
     /// # Errors
     /// As [`Lease::renew`]. [`Error::InvalidArgument`] if `ttl` is out of that range. Over several
-    /// bridges also if it is longer than both the lock's ttl and
-    /// [`Client::restart_quarantine`](crate::Client::restart_quarantine): a server that came back
-    /// empty would have a say too early.
+    /// bridges it may be at most the lock's ttl, or
+    /// [`Client::restart_quarantine`](crate::Client::restart_quarantine) if longer: otherwise a
+    /// server that came back empty would have a say too early.
     ///
     /// # Cancel safety
     /// As [`Lease::renew`].
@@ -155,21 +155,19 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     }
 
     /// Makes a reader of a [read/write lock](crate::Client::read_write)'s writer. No other writer
-    /// gets the lock in between, and from then on readers may join. It is the same lease, with its
-    /// token and its fence, and it is renewed. One request; a repeat does no harm.
+    /// gets the lock in between, and readers may join from then on. The lease keeps its token and
+    /// its fence, and is renewed. One request; a repeat does no harm.
     ///
-    /// There is no way up. A reader that wants to write releases, and acquires as the writer;
-    /// somebody else may have written in between. Two readers that waited for each other to leave
-    /// would wait for ever.
+    /// A reader cannot become a writer: two readers that waited for each other to leave would wait
+    /// for ever. Release, and acquire to write; another may have written in between.
     ///
     /// # Errors
     /// As [`Lease::renew`]. [`Error::InvalidArgument`] if the lease is not, or no longer, a
     /// writer's: nothing is sent, and the lease goes on as it was. If the outcome is
-    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's from now on. Call it
-    /// again.
+    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's by now: call again.
     ///
     /// # Cancel safety
-    /// Dropping the future aborts the request. Which of the two the lease is then is unknown, as
+    /// Dropping the future aborts the request. Then the lease may be a writer's or a reader's, as
     /// above.
     pub async fn downgrade(&self) -> Result<(), Error> {
         let downgrade = Write::downgrade(self.hold.clone());
@@ -203,8 +201,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Errors
     /// As [`Lease::exec`]. After [`Error::CommandFailed`] and [`Error::NotReplicated`] the lease is
     /// released nevertheless. If the outcome is [unknown](Error::is_outcome_unknown), only a
-    /// release or another commit may follow. If that one finds the lock not held, the outcome stays
-    /// unknown, since the first commit may have run.
+    /// release or another commit may follow. If that call finds the lock not held, the outcome
+    /// stays unknown, since the first commit may have run.
     ///
     /// # Cancel safety
     /// As [`Lease::exec`].
@@ -224,13 +222,12 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.write(commit).await
     }
 
-    /// Gives the lock back. It tries that past the deadline too, since Redis may still keep others
-    /// out.
+    /// Gives the lock back, past the deadline too, since Redis may still keep others out.
     ///
     /// # Errors
     /// [`Error::Lost`] if the lock was no longer held, [`Error::Released`] the second time,
     /// [`Error::Busy`] while another write of this lease is under way. Those of the bridge
-    /// otherwise; it is then safe, and worth trying, to release again.
+    /// otherwise: then try again, which is safe.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request. The lock may or may not be released.

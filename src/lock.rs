@@ -22,16 +22,16 @@ use crate::settings::Settings;
 use crate::token::{Session, Token};
 use crate::transport::Transport;
 
-/// A name that one holder (or, of a semaphore or for readers, a number of holders) may have at a
-/// time, and how to ask for it.
+/// A name that one holder may have at a time, and how to ask for it. Semaphores, limits,
+/// reservations and locks to read may have several holders.
 ///
 /// Made by [`Client::lock`](crate::Client::lock), [`Client::reentrant`](crate::Client::reentrant),
 /// [`Client::semaphore`](crate::Client::semaphore), [`Client::limits`](crate::Client::limits),
 /// [`Client::lock_all`](crate::Client::lock_all),
 /// [`Client::reservations`](crate::Client::reservations) and [`ReadWrite`](crate::ReadWrite).
 ///
-/// No option fails half-way. If the name or an option is invalid, the first call that would send
-/// something fails, and sends nothing. If several are invalid, the error is about the first.
+/// Setting an option never fails. If the name or an option is invalid, the first call that would
+/// send something fails, and sends nothing. If several are invalid, the error is about the first.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -152,13 +152,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// then [`Lease::remaining`] is zero and the fence is 0. As with any lease, dropping it
     /// releases the lock; [`Lease::into_token`] hands it on.
     ///
-    /// Resume it by the kind of lock that it is of: another kind takes it for lost. A reader that
-    /// is resumed as the writer stays a reader.
+    /// Resume it by a lock of the same kind: to a lock of another kind it is lost. A reader that is
+    /// resumed as the writer stays a reader.
     ///
     /// Only one handler at a time may use a lease. Hand it over only when all its calls were
     /// answered. Otherwise a request that the other handler sent and gave up on could run between
-    /// this handler's writes. If that handler repeats a write after one of these, it is told that
-    /// the outcome is [unknown](Error::is_outcome_unknown).
+    /// this handler's writes. If the other handler repeats a write after one of these, the write's
+    /// outcome is [unknown](Error::is_outcome_unknown).
     ///
     /// # Errors
     /// [`Error::EntropyUnavailable`] if the host gives no random bytes; [`Error::InvalidArgument`]
@@ -170,8 +170,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Who holds the lock, its time left, and the last fence. All of it may have changed when the
     /// reply arrives, so this is for operators and monitoring. To decide anything, acquire.
     ///
-    /// For a [quorum](crate::Client::quorum) it is what a majority says. If too many of its servers
-    /// have no say yet, [`Inspection::quarantine_remaining`] says so.
+    /// For a [quorum](crate::Client::quorum) it is what a majority says. While too few of its
+    /// servers have a say, [`Inspection::quarantine_remaining`] says for how long.
     ///
     /// # Errors
     /// [`Error::WrongType`] if the key holds something else than a lock of this kind; those of the
@@ -181,10 +181,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         Ok(inspected.outcome?.inspection()?)
     }
 
-    /// Frees the lock, whoever holds it. Returns whether anybody did. The holder learns of it at
-    /// once if it [listens](Lock::listen), else at its next call or renewal.
+    /// Frees the lock, whoever holds it. Returns whether anybody held it. The holder learns of it
+    /// at once if it [listens](Lock::listen), else at its next call or renewal.
     ///
-    /// For operators who know that the holder is gone. It deletes the key, whatever is stored
+    /// For operators who know that the holder is gone. This deletes the key, whatever is stored
     /// there.
     ///
     /// # Errors
@@ -272,14 +272,14 @@ impl<T, R> fmt::Debug for Lock<T, R> {
     }
 }
 
-/// A wait for the lock, which may come behind it, has so many requests.
+/// How many requests a turn leaves to a wait for the lock, which may follow.
 const KEPT: u32 = 5;
 
-/// And it has so many itself: one that is lost is asked for again.
+/// How many requests the turn itself needs: one that is lost is sent again.
 const OWN: u32 = 2;
 
 impl<T: Transport, R: Runtime> Lock<T, R> {
-    /// Whether it has such turns. One without writes would leave replicas nothing to wait for.
+    /// Whether it has turns without the lock. Without writes, replicas have nothing to wait for.
     pub(crate) fn has_turns(&self) -> bool {
         let Settings { kind, replicas, .. } = &*self.settings;
         kind.turns().is_some() && replicas.is_none() && self.max_requests >= OWN + KEPT
@@ -304,7 +304,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         }
     }
 
-    /// `None` for a kind that has no such turns.
+    /// `None` for a kind that has no turns without the lock.
     pub(crate) fn guessing(&self, claim: Claim, guess: &Guess<'_>) -> Option<RunGuess> {
         let call = Call::turn(claim.subject(), claim.ttl(), guess)?;
         let limit = self.max_requests.saturating_sub(KEPT).max(1);

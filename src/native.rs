@@ -38,7 +38,7 @@ pub type ReadWrite = crate::ReadWrite<Http, Tokio>;
 pub type Lease = crate::Lease<Http, Tokio>;
 /// What it executes once.
 pub type Once = crate::Once<Http, Tokio>;
-/// Its copies of what is dear to make.
+/// Its copies of what is expensive to make.
 pub type Cached = crate::Cached<Http, Tokio>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Http, Tokio>;
@@ -47,8 +47,8 @@ pub type Debounce = crate::Debounce<Http, Tokio>;
 
 /// A client of `bridge`. Await its calls in a tokio runtime, of one thread or of several.
 ///
-/// A dropped call or lease is given back by a task of that runtime. If the process ends at once,
-/// the ttl frees the lock.
+/// A task of that runtime gives a dropped call or lease back. If the process ends at once, the ttl
+/// frees the lock.
 ///
 /// # Panics
 /// If reqwest cannot start because the system has no certificates.
@@ -150,7 +150,7 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
     }
 }
 
-/// What went wrong, and what caused that, as a refused connection. Without the address, which says
+/// What went wrong, and the cause, such as a refused connection. Without the address, which says
 /// nothing new.
 fn why(error: reqwest::Error) -> String {
     let error = error.without_url();
@@ -161,9 +161,9 @@ fn why(error: reqwest::Error) -> String {
         .join(": ")
 }
 
-/// tokio as [`Runtime`]. Background work goes to the tokio runtime in which it first waits or is
-/// asked for background work, and once that is over, to the next. So a lease may be dropped on any
-/// thread, and in any runtime, however short.
+/// tokio as [`Runtime`]. Background work goes to the tokio runtime in which this first waits or
+/// gets background work. Once that runtime is over, it goes to the next one. So a lease may be
+/// dropped on any thread, and in any runtime, however short.
 #[derive(Clone)]
 pub struct Tokio {
     home: Arc<Mutex<Option<Home>>>,

@@ -28,8 +28,8 @@ const MAX_BYTES: usize = 256 * 1024;
 /// [`Client::once`](crate::Client::once).
 ///
 /// Queues, webhooks and people send everything twice. The first call does the work, and its result
-/// is kept. A later call gets the result in one request, and does nothing. A call that comes
-/// meanwhile waits, and gets the result too. The first call needs two requests: the one that
+/// is kept. A later call gets the result in one request, and does nothing. A call that comes while
+/// the work runs waits, and gets the result too. The first call needs two requests: the one that
 /// releases the lock also stores the result.
 ///
 /// Work that fails stores nothing. If the process that does the work dies, the next call does it,
@@ -108,11 +108,10 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         once.keep(fresh.saturating_add(stale))
     }
 
-    /// A digest of the payload, of 1 to 128 bytes. It tells a repeat from another request that has
-    /// the same key by mistake. If it differs from that of the work that was executed, or is being
-    /// executed, the call fails with [`Error::FingerprintMismatch`]. Calls without one are not
-    /// compared. Others can read it as the holder's [label](Lock::label), so it is no place for a
-    /// secret.
+    /// A digest of the payload, of 1 to 128 bytes. Another request that has the same key by mistake
+    /// has another digest, and fails with [`Error::FingerprintMismatch`], also while the work runs.
+    /// Calls without a digest are not compared. Others can read it as the holder's
+    /// [label](Lock::label), so put no secret in it.
     #[must_use]
     pub fn fingerprint(self, fingerprint: &str) -> Self {
         self.with(|once| {
@@ -151,8 +150,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.of(|lock| lock.ttl(ttl))
     }
 
-    /// How long to wait while another call does the work, as [`Lock::wait_timeout`]. After that it
-    /// is [`Error::Held`]: come back later.
+    /// How long to wait while another call does the work, as [`Lock::wait_timeout`]. After that the
+    /// call fails with [`Error::Held`]: come back later.
     #[must_use]
     pub fn wait_timeout(self, wait: Duration) -> Self {
         self.of(|lock| lock.wait_timeout(wait))
@@ -229,12 +228,12 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// Forgets what is kept, so that the next call does the work again. Returns whether a result
     /// was kept, of whichever [fingerprint](Once::fingerprint). Sends one request.
     ///
-    /// While the work is being done nothing is forgotten, since its result would be kept behind
-    /// that: the error is [`Error::Held`], and says when to come back.
+    /// While the work runs, this fails with [`Error::Held`], which says when to come back: the work
+    /// would store its result afterwards.
     ///
     /// # Errors
     /// [`Error::Held`]; those of the bridge. If the outcome is
-    /// [unknown](Error::is_outcome_unknown), the result may be forgotten or not, and a later call
+    /// [unknown](Error::is_outcome_unknown), the result may be forgotten or not. A later call
     /// returns `false` if it was.
     ///
     /// # Cancel safety
@@ -249,15 +248,15 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 }
 
-/// What came of work that is executed once.
+/// The outcome of work that is executed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnceOutcome<V> {
     /// This call did the work, and its result is kept.
     Executed(V),
     /// Another call did the work.
     Replayed(V),
-    /// Of `Once::run_anyway`: this call did the work, and its result is not kept, or not known to
-    /// be. A repeat may do it again.
+    /// Only of `Once::run_anyway`: this call did the work, and perhaps its result is not kept. A
+    /// repeat may do the work again.
     NotKept(V),
 }
 

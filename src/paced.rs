@@ -1,6 +1,5 @@
 //! Calls that are paced. A throttle lets one call through in a window, and tells the others when
-//! the next may go. A debounce lets the last of the calls through that come close together, once it
-//! is quiet.
+//! the next may go. A debounce lets through the last of several calls that come close together.
 
 use std::fmt;
 use std::time::Duration;
@@ -55,9 +54,9 @@ pub struct Throttle<T, R> {
 pub enum ThrottleOutcome {
     /// This call goes through, and its window has begun.
     Passed,
-    /// Another call did.
+    /// Another call's window still lasts.
     Throttled {
-        /// How long its window lasts yet, in whole milliseconds.
+        /// The time left of that window, in whole milliseconds.
         retry_after: Duration,
     },
 }
@@ -88,22 +87,22 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
         self.lock.check()
     }
 
-    /// Goes through if no call did for as long as its window, or says when the next may. The window
-    /// of the call that passes counts, whatever the others ask for.
+    /// Goes through unless an earlier call's window still lasts; then it says when the next may.
+    /// The window of the call that passed counts, whatever the others ask for.
     ///
-    /// A lost reply does no harm: the request is sent again, and the repeat is told what the first
-    /// was told.
+    /// A lost reply does no harm: the request is sent again, and the repeat gets the first one's
+    /// answer.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the name or the window is invalid, or for a
     /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of
     /// the bridge: the call did not go through. If the [outcome is
-    /// unknown](Error::is_outcome_unknown), what Redis may have of it is given back in the
-    /// background, so that another call may pass. If that fails too, nobody passes until the window
-    /// is over.
+    /// unknown](Error::is_outcome_unknown), the client undoes in the background what Redis may have
+    /// of the call, so that another call may pass. If that fails too, nobody passes until the
+    /// window is over.
     ///
     /// # Cancel safety
-    /// Dropping the future gives the call back in the background, as above.
+    /// Dropping the future undoes the call in the background, as above.
     pub async fn try_pass(&self) -> Result<ThrottleOutcome, Error> {
         let closed_for = drive(self.lock.host(), self.passing()?).await?;
         Ok(match closed_for {
@@ -140,18 +139,18 @@ impl<T, R> fmt::Debug for Throttle<T, R> {
     }
 }
 
-/// Lets the last of several calls through that come close together. Made by
+/// Lets through the last of several calls that come close together. Made by
 /// [`Client::debounce`](crate::Client::debounce).
 ///
 /// Every edit of a page asks for a new index, and one index after the last edit is enough. Each
-/// call waits until it was quiet for `wait`. If another call comes meanwhile, the earlier one is
-/// [superseded](DebounceOutcome::Superseded), and does nothing. The calls may come from any
-/// process. Each costs two requests.
+/// call waits until it was quiet for `wait`. If another call comes meanwhile, from any process, the
+/// earlier one is [superseded](DebounceOutcome::Superseded), and does nothing. Each call costs two
+/// requests.
 ///
-/// Where calls never cease, one goes through [`max_wait`](Debounce::max_wait) after the first of
-/// them at the latest.
+/// If calls never cease, one goes through [`max_wait`](Debounce::max_wait) after the first one at
+/// the latest.
 ///
-/// It is not a lock: if the work takes long, that of the next burst may begin meanwhile. Take a
+/// It is not a lock: if the work takes long, the next burst's work may begin meanwhile. Take a
 /// [lock](crate::Client::lock) in the work if the two must not run together.
 ///
 /// The last call does the work of those before it. If its process dies while it waits, or its
@@ -187,14 +186,14 @@ pub struct Debounce<T, R> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DebounceOutcome<V> {
-    /// It was the last, and did the work.
+    /// The call was the last, and did the work.
     Executed(V),
     /// Another call came after it, and waits in its place. The work was not begun.
     Superseded,
 }
 
 impl<V> DebounceOutcome<V> {
-    /// What the work came to, if this call did it.
+    /// The work's result, if this call did the work.
     pub fn executed(self) -> Option<V> {
         match self {
             Self::Executed(value) => Some(value),
@@ -215,8 +214,8 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
     }
 
     /// How long a call waits at most, however many come after it: from the wait to 24 hours, in
-    /// whole milliseconds. Default ten times the wait, and 24 hours at most. That of the first call
-    /// of a burst counts for all, unless a later call's is over before.
+    /// whole milliseconds. Default ten times the wait, and 24 hours at most. The first call's bound
+    /// counts for the whole burst, unless a later call's is over before.
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         let shortest = ttl::Shown(self.wait);
@@ -241,20 +240,20 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
 
     /// Waits until it was quiet, and does `work` if no other call came meanwhile.
     ///
-    /// A lost reply does no harm: the request is sent again, and the repeat is told what the first
-    /// was told.
+    /// A lost reply does no harm: the request is sent again, and the repeat gets the first one's
+    /// answer.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the name or a wait is invalid, or for a
     /// [quorum](crate::Client::quorum): nothing was sent. [`Error::EntropyUnavailable`]. Those of
     /// the bridge: the work was not begun. If the [outcome is unknown](Error::is_outcome_unknown),
-    /// this call may have overtaken others, so nobody does their work: call again. That is also so
-    /// if the process stood still for a minute longer than it should wait, or if Redis lost its
-    /// data ([`Error::Refused`]). Those of the work.
+    /// this call may have overtaken others, and nobody does the work: call again. The same holds if
+    /// the process stood still for a minute longer than it should wait, or if Redis lost its data
+    /// ([`Error::Refused`]). Those of the work.
     ///
     /// # Cancel safety
-    /// Dropping the future while it waits, or while the work runs, gives the work up. The calls
-    /// that it overtook do not do it either.
+    /// Dropping the future while it waits prevents the work; dropping it while the work runs stops
+    /// the work. The calls that it overtook do not do the work either.
     pub async fn run<V, E: From<Error>>(
         &self,
         work: impl AsyncFnOnce() -> Result<V, E>,

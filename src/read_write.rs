@@ -34,10 +34,10 @@ impl<T: Transport, R: Runtime> ReadWrite<T, R> {
     /// The lock to read under. Many readers can hold it at once, while no writer does. Each reader
     /// has a lease with a token, a ttl, a fence and a deadline of its own. Sends nothing.
     ///
-    /// A reader that comes while a writer waits, waits behind it. So a stream of readers does not
-    /// keep a writer out. With [`fair(false)`](Lock::fair) the reader goes ahead of the writer.
-    /// [`Lock::inspect`] lists the readers. [`Lock::force_release`] frees the name of all holders.
-    /// A [`GroupCommit`](crate::GroupCommit) refuses this lock.
+    /// A new reader waits behind a waiting writer, so a stream of readers does not keep a writer
+    /// out. With [`fair(false)`](Lock::fair) the reader goes ahead of the writer. [`Lock::inspect`]
+    /// lists the readers. [`Lock::force_release`] frees the name of all holders. A
+    /// [`GroupCommit`](crate::GroupCommit) refuses this lock.
     ///
     /// As with [`Client::lock`](crate::Client::lock), the first call fails with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the name is invalid, or this is

@@ -50,12 +50,12 @@ pub type Lease = crate::Lease<Wire, Host>;
 pub struct Table(Arc<World>);
 
 impl Table {
-    /// An empty one, whose time stands still.
+    /// An empty table, whose time stands still.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A client of this table. All of them go by its clock, and hear what others release.
+    /// A client of this table. All clients of a table use its clock, and hear what others release.
     ///
     /// # Panics
     /// Never: the bridge's address is valid.
@@ -64,8 +64,8 @@ impl Table {
         crate::Client::new(bridge, Wire(self.0.clone()), Host(self.0.clone()))
     }
 
-    /// Runs a test, with what its calls leave to the background. When all of that waits, the clock
-    /// goes on to the next thing that somebody waits for.
+    /// Runs a test, and the background work of its calls. When all of that waits, the clock moves
+    /// to the next moment for which any of it waits.
     ///
     /// In a test on another executor, as tokio's, time passes by [`Table::advance`] alone.
     ///
@@ -75,7 +75,7 @@ impl Table {
         edgelock_table::block_on(&self.0, test)
     }
 
-    /// Turns the clock of the table and of its clients on, and wakes who waits until then.
+    /// Moves the clock of the table and of its clients, and wakes those who wait until then.
     pub fn advance(&self, time: Duration) {
         self.0.advance(time);
     }
@@ -95,13 +95,13 @@ impl Table {
         self.0.fault(Fault::Fail(error.to_owned()));
     }
 
-    /// A key ends now, as if Redis had lost it: a lock, whose lease does not know it yet.
+    /// Ends a key now, as if Redis had lost it, such as a lock whose lease does not know it yet.
     pub fn expire(&self, key: &str) {
         self.run(&["DEL", key]);
     }
 
-    /// Executes a command, to set a test up or to look at what it did. One that the table does not
-    /// know is an error that names those that it knows.
+    /// Executes a command, to set up a test or to see what it did. For a command that the table
+    /// does not know, the reply is an error that names the known ones.
     pub fn run(&self, words: &[&str]) -> Reply {
         reply_of(self.0.run(words))
     }

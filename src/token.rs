@@ -94,8 +94,8 @@ impl Session {
         random_bytes::<SESSION_BYTES>(host).map(|bytes| Self::of(&bytes))
     }
 
-    /// A session and its token, in one draw: a call to the host's random source is the dearest step
-    /// of a request.
+    /// A session and its token, in one draw: a call to the host's random source is the most
+    /// expensive step of a request.
     pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Fault> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);

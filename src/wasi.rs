@@ -16,7 +16,7 @@
 //! request do ([`GroupCommit`](crate::GroupCommit)).
 //!
 //! Clients, locks, leases and their futures are `Send` and `Sync`, although a component's handles
-//! are not: there is one thread. On any other they panic.
+//! are not: there is one thread. On another thread they panic.
 
 use std::future::Future;
 use std::sync::LazyLock;
@@ -45,7 +45,7 @@ pub type ReadWrite = crate::ReadWrite<Http, Host>;
 pub type Lease = crate::Lease<Http, Host>;
 /// What it executes once.
 pub type Once = crate::Once<Http, Host>;
-/// Its copies of what is dear to make.
+/// Its copies of what is expensive to make.
 pub type Cached = crate::Cached<Http, Host>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Http, Host>;
@@ -55,9 +55,9 @@ pub type Debounce = crate::Debounce<Http, Host>;
 /// A client of `bridge`. Await its calls under wstd's `#[http_server]`, `#[main]` or `block_on`;
 /// elsewhere they panic, as all of wstd does.
 ///
-/// A dropped call or lease is given back by a task of wstd's. wstd runs its tasks to their end
-/// before the handler's export returns, so the host sees to it if it lets an instance go on behind
-/// its response. A host that does not leaves that to the ttl.
+/// A task of wstd gives a dropped call or lease back. wstd runs its tasks to their end before the
+/// handler's export returns. So the host must let an instance go on after its response. Otherwise
+/// the ttl frees the lock.
 pub fn client(bridge: Bridge) -> Client {
     crate::Client::new(bridge, Http::default(), Host::default())
 }

@@ -21,11 +21,11 @@
 //! ```
 //!
 //! Clients, locks, leases and their futures are `Send` and `Sync`, as axum wants its state and its
-//! handlers, although JavaScript's objects are not: there is one thread. On any other they panic.
+//! handlers, although JavaScript's objects are not: there is one thread. On others they panic.
 //!
 //! A Worker with bindings of its own, without that crate, also needs an executor: [`begin`],
 //! [`promise`] and [`spawn`] are one, and [`settled`] awaits a promise. They continue a task in the
-//! callback that it waits for, which saves the host's microtasks.
+//! callback for which the task waits, which saves the host's microtasks.
 // Only this file, those in `web/` and `bridge/json/host.rs` know JavaScript. They declare the
 // functions that they need themselves. Hosts differ in details that ready-made bindings assert:
 // timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
@@ -71,7 +71,7 @@ pub type ReadWrite = crate::ReadWrite<Fetch, Host>;
 pub type Lease = crate::Lease<Fetch, Host>;
 /// What it executes once.
 pub type Once = crate::Once<Fetch, Host>;
-/// Its copies of what is dear to make.
+/// Its copies of what is expensive to make.
 pub type Cached = crate::Cached<Fetch, Host>;
 /// Its throttles.
 pub type Throttle = crate::Throttle<Fetch, Host>;
@@ -80,8 +80,8 @@ pub type Debounce = crate::Debounce<Fetch, Host>;
 
 /// A client of `bridge`, for the host that this runs on.
 ///
-/// In a Worker make it by [`Client::new`], with [`Host::wait_until`]. Otherwise the host ends the
-/// clean-up of dropped calls and leases with the response.
+/// In a Worker make it by [`Client::new`], with [`Host::wait_until`]. Otherwise the host may stop
+/// the clean-up of dropped calls and leases after the response.
 pub fn client(bridge: Bridge) -> Client {
     crate::Client::new(bridge, Fetch::default(), Host::default())
 }

@@ -32,7 +32,7 @@ impl Limit {
         }
     }
 
-    /// So many of its permits: 1 to the limit.
+    /// How many of its permits one lease takes: 1 to the limit.
     #[must_use]
     pub fn permits(self, permits: u32) -> Self {
         Self { permits, ..self }
@@ -65,20 +65,20 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// }
     /// ```
     ///
-    /// Each name is the [lock](Client::lock) of that name: its holders keep this lock out, and are
-    /// kept out by it. The lease has one token, one ttl and one fence, which is higher than the
-    /// last fence of each name. If one name is lost, the whole lease is: then `renew`, `exec`,
-    /// `commit` and `release` are [`Error::Lost`], and the other names are given back.
+    /// Each name is the [lock](Client::lock) of that name: the two exclude each other. The lease
+    /// has one token, one ttl and one fence, which is higher than the last fence of each name. If
+    /// one name is lost, the whole lease is: then `renew`, `exec`, `commit` and `release` fail with
+    /// [`Error::Lost`], and the other names are given back.
     ///
     /// [`Error::Held`] says in `lock` which name is held. If several are, it is the first in
     /// alphabetical order. Other errors, and events, show all names, separated by commas.
     ///
     /// A waiter holds none of the names. When one of them is released, the waiter is told, and asks
-    /// for all again. It is [fair](Lock::fair) by default: it queues for all its names, and gets
-    /// its turn in order of arrival among fair callers. The price is that a name is left free while
-    /// the first in its queue waits for another name. With `fair(false)` it queues only for the
-    /// name that it was refused for, and other callers may take the rest. That raises throughput,
-    /// but under a steady load its names may never be free at the same time.
+    /// for all again. By default the lock is [fair](Lock::fair): a waiter queues for all its names,
+    /// and fair callers get their turns in order of arrival. So a name stays free while the first
+    /// in its queue waits for another name. With `fair(false)` a waiter queues only for the name
+    /// that refused it, and other callers may take the rest. That raises throughput, but under a
+    /// steady load the waiter's names may never be free at the same time.
     ///
     /// [`Lock::inspect`] lists those who hold any of the names. [`Lock::force_release`] frees all
     /// names, even if different callers hold them. A [`GroupCommit`](crate::GroupCommit) refuses
@@ -141,7 +141,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// Several limits in one lease: permits of 1 to 32 [semaphores](Client::semaphore), all or
-    /// none, as one of each tenant and twenty in all. Sends nothing.
+    /// none. An example is one for each tenant and twenty in all. Sends nothing.
     ///
     /// ```no_run
     /// use edgelock::native::Client;
@@ -157,22 +157,22 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// Each name is the semaphore of that name: its holders and these leases count together. The
     /// lease has one token, one ttl and one fence. If one permit is lost, the whole lease is, and
-    /// the others are given back. [`Error::Held`] says in `lock` which name has too few permits: of
-    /// several, the first in alphabetical order.
+    /// the other permits are given back. [`Error::Held`] says in `lock` which name has too few
+    /// permits: of several, the first in alphabetical order.
     ///
-    /// A waiter holds nothing, and so none deadlocks. It queues for the name that it was refused
-    /// for. When there is room for it, a release leaves that free, and tells it to ask for all
-    /// again; of such waiters the oldest first. But newcomers, and callers of one limit, may take
-    /// the room meanwhile, unless that waiter came 2 s ago: then it is kept for a second. So this
-    /// lock cannot be [fair](Lock::fair).
+    /// A waiter holds no permits, so callers never deadlock. It queues for the name that refused
+    /// it. When that name has room, a release tells the oldest such waiter to ask for all names
+    /// again. Newcomers, and callers of one limit, may take the room meanwhile, unless the waiter
+    /// came over 2 s ago: then the room is kept for a second. So this lock cannot be
+    /// [fair](Lock::fair).
     ///
-    /// [`Lock::resume`] wants the same names. If the other handler names more, the lease is lost.
-    /// If it names fewer, it has only those.
+    /// [`Lock::resume`] needs the same names. If the other handler names more, the lease is lost.
+    /// If it names fewer, the lease has only those.
     ///
     /// [`Lock::inspect`] says for how many more of these leases there is room.
-    /// [`Lock::force_release`] frees all permits of all names. What is refused is as with
-    /// [`Client::lock_all`]; [`Error::InvalidArgument`] is also for a limit of 0, and for permits
-    /// that are not 1 to the limit.
+    /// [`Lock::force_release`] frees all permits of all names. The first call fails as with
+    /// [`Client::lock_all`]. It also fails with [`Error::InvalidArgument`] for a limit of 0, and
+    /// for permits that are not 1 to the limit.
     pub fn limits(&self, limits: impl IntoIterator<Item = impl Into<Limit>>) -> Lock<T, R> {
         let mut all: Vec<Limit> = Vec::new();
         for limit in limits {

@@ -26,10 +26,10 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// No reply is awaited past the lease's deadline, whatever is set here.
     ///
     /// It also bounds how long a call that does not wait for the lock obeys a bridge's
-    /// `Retry-After`, all pauses together. A call does not obey a longer one, and fails at once;
-    /// [`Error::retry_after`] then has it.
+    /// `Retry-After`, all pauses together. If the bridge asks for longer, the call fails at once,
+    /// and [`Error::retry_after`] says how long.
     ///
-    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is shorter.
+    /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is below 1 ms.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.topology_mut().request_timeout = timeout;
@@ -43,8 +43,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// How often an operation is sent if its requests get lost: once or more. Default 3.
     ///
     /// Sending again is safe: all attempts carry the same token, and a write carries its number. A
-    /// write is not sent again more than half a minute after the first time, since Redis could no
-    /// longer tell that it is the same one.
+    /// write is not sent again more than half a minute after the first time: by then Redis could
+    /// not tell that it is the same write.
     ///
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
@@ -54,17 +54,17 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         self.with(Fault::unless(attempts > 0, what))
     }
 
-    /// How long Redis remembers the last fence of a name behind its last hold: 1 minute to 366
-    /// days, in whole milliseconds. Default 7 days. It takes up to an eighth longer.
+    /// How long Redis remembers a name's last fence after its last hold: 1 minute to 366 days, in
+    /// whole milliseconds. Default 7 days. Redis may keep it an eighth longer.
     ///
-    /// For so long each name that was locked leaves some 150 bytes in Redis. Shorten it where names
-    /// are locked once, as one for each order. Then a fence is higher than all earlier ones of its
-    /// name as long as the clock of Redis is not set back by more than this, which a fail-over can
-    /// do too: once Redis has forgotten the last fence, the next one is its time in microseconds.
+    /// Meanwhile each name that was locked takes some 150 bytes of Redis. Use a shorter time where
+    /// names are locked once, as one for each order. Once Redis has forgotten the last fence, the
+    /// next one is Redis's time in microseconds. It is higher than all earlier fences unless that
+    /// clock was set back by more than this time, which a fail-over can do too.
     ///
-    /// If clients differ, the longest of those that lock a name counts. What is executed
-    /// [once](Client::once), throttles and debounces leave nothing for longer than a minute behind
-    /// their own time, whatever is set here.
+    /// If clients differ, the longest time of those that lock a name counts. Whatever is set here,
+    /// work that is executed [once](Client::once), throttles and debounces leave nothing for more
+    /// than a minute after their own time.
     ///
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of range.
     #[must_use]

@@ -13,9 +13,9 @@ use crate::ttl;
 
 impl<T: Transport, R: Runtime> Client<T, R> {
     /// A client of several bridges, each with a Redis of its own; the servers know nothing of each
-    /// other. A lock is held once a majority of them granted it, and stays held while a minority
-    /// fails. A renewal asks those again that did not grant it, so a lease that began with less
-    /// than all of them survives any minority once it was renewed twice. This is Redlock
+    /// other. A lock is held once a majority granted it, and stays held while a minority fails. A
+    /// renewal also asks the servers that did not grant it. So a lease that began without all votes
+    /// survives the loss of any minority once it was renewed twice. This is Redlock
     /// (<https://redis.io/docs/latest/develop/use/patterns/distributed-locks/>).
     ///
     /// Use an odd number: four bridges tolerate no more failures than three. Each operation costs
@@ -26,9 +26,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///
     /// - the kinds [`reentrant`](Client::reentrant), [`semaphore`](Client::semaphore),
     ///   [`limits`](Client::limits), [`reservations`](Client::reservations),
-    ///   [`read_write`](Client::read_write), [`lock_all`](Client::lock_all), [`once`](Client::once), [`throttle`](Client::throttle)
-    ///   and [`debounce`](Client::debounce);
-    /// - the options [`fair`](crate::Lock::fair),
+    ///   [`read_write`](Client::read_write), [`lock_all`](Client::lock_all),
+    ///   [`once`](Client::once), [`throttle`](Client::throttle) and [`debounce`](Client::debounce);
+    /// - the options [`fair`](crate::Lock::fair), [`take_over`](crate::Lock::take_over),
     ///   [`wait_for_replicas`](crate::Lock::wait_for_replicas) and
     ///   [`signal_list`](crate::Lock::signal_list);
     /// - all reads and writes: [`Client::read`], those of an acquisition, and `exec`, `commit` and
@@ -36,11 +36,11 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     ///   fence protects it there.
     ///
     /// Each call returns once a majority has decided, and the other servers follow some
-    /// milliseconds later. Until then they have no vote for a lease that was just acquired, the old
-    /// deadline of one that was renewed, and still the lock after a release, a forced release, or
-    /// an acquisition that failed, was dropped, or saw another holder. So a lease that is acquired
-    /// right after such a call may begin with less than all votes. A process that ends at once
-    /// should let those requests end first.
+    /// milliseconds later. Until then they do not know an acquired lease, or know the old deadline
+    /// of a renewed one. They still hold the lock after a release, a forced release, or an
+    /// acquisition that failed, was dropped, or saw another holder. So a lease that is acquired
+    /// right after such a call may begin without all votes. A process that ends at once should let
+    /// those requests end first.
     ///
     /// ```
     /// use edgelock::Bridge;
@@ -70,7 +70,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     }
 
     /// A client that spreads its locks over several bridges by their names, for loads that outgrow
-    /// one Redis. Each bridge has an id. The ids decide which names live behind which bridge, so a
+    /// one Redis. Each bridge has an id. The ids decide behind which bridge a name lives, so a
     /// bridge may change its address. Names with the same hash tag, such as `{cart:7}:a` and
     /// `{cart:7}:b`, live behind the same bridge.
     ///
@@ -104,12 +104,12 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         Ok(Self::over(bridges, layout, transport, runtime))
     }
 
-    /// For a [quorum](Client::quorum): for how long a Redis that was started has no say, since it
-    /// may have lost the locks that it knew of. Default, and minimum: the ttl of the lock. If names
-    /// are locked for different ttls, set the longest.
+    /// For a [quorum](Client::quorum): how long a Redis has no say after its start, since it may
+    /// have lost its locks. Default, and minimum: the ttl of the lock. If names are locked for
+    /// different ttls, set the longest.
     ///
-    /// Fences grow across servers that came back empty as long as the servers' clocks differ by
-    /// less than this.
+    /// Fences still grow if servers came back empty, as long as the servers' clocks differ by less
+    /// than this.
     ///
     /// All calls fail with [`Error::InvalidArgument`], and send nothing, if it is not 1 ms to 366
     /// days, in whole milliseconds.

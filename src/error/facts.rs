@@ -74,7 +74,7 @@ impl Error {
     }
 
     /// Whether the operation may have been executed although the call failed: unknown is not "no".
-    /// Of a call that only reads it says no more than that, since such a call changes nothing.
+    /// For a call that only reads this does not matter, since it changes nothing.
     ///
     /// ```
     /// use edgelock::{BadResponse, Error};

@@ -20,33 +20,32 @@ pub trait Section: Send + Sync + 'static {
     /// Whether [`Section::decide`] uses the fence. By default it does: each turn takes the lock.
     ///
     /// If it does not, say `false`: then a turn that nobody competes with is one request, and one
-    /// round trip. The items are decided by what their reads will find: what the last turn of this
-    /// process left, what a look found, and nothing for other keys. The request writes only if the
-    /// lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-    /// written, and the items are decided once more, by what was found; the second time that it is
-    /// something else, the turn takes the lock. So `decide` must be able to do with replies that
-    /// were never true, such as nothing for a key that is always there.
+    /// round trip. The items are decided by guesses of what their reads will find: what the last
+    /// turn of this process left, what a look found, and nothing for other keys. The request writes
+    /// only if the lock is free, nobody waits for it, and the reads find exactly that. Otherwise
+    /// nothing is written, and the items are decided again by what was found. If that guess is
+    /// wrong too, the turn takes the lock. So `decide` must accept replies that were never true,
+    /// such as nothing for a key that is always there.
     ///
-    /// So leave out of the reads what never repeats, such as `TIME` or `PTTL`: it costs each turn
-    /// the lock. So do reads that all items have, if they find more than 4 KiB or if one of them
-    /// has more than 512 bytes; and a new command other than those that read strings, hashes,
+    /// A turn takes the lock if its reads have what never repeats, such as `TIME` or `PTTL`. The
+    /// same holds for reads that all items have, if they find more than 4 KiB or one of them has
+    /// more than 512 bytes; and for a new command other than those that read strings, hashes,
     /// lists, sets and sorted sets. Locks that wait for replicas are always taken.
     const USES_FENCE: bool = true;
 
-    /// What must be known to decide `item`. Put what all items read first, in the same order: it is
-    /// then read once for all.
+    /// The reads that decide `item`. Put reads that all items have first, in the same order: the
+    /// turn then sends these once.
     fn reads(&self, item: &Self::Item) -> Vec<Command>;
 
     /// Decides `item` by the `replies` to its reads, and by what the items before it made of
-    /// `state`. The fence is that of the turn's lease, or 0 if
-    /// [`Section::USES_FENCE`] is `false`.
+    /// `state`. The fence is that of the turn's lease, or 0 if [`Section::USES_FENCE`] is `false`.
     ///
     /// An item whose commands cannot be sent is refused with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it. The
-    /// others are decided again, since it may have changed their state.
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), and nothing is written for it.
+    /// The others are decided again, since `decide` may have changed their state.
     ///
-    /// The decision must depend on nothing else: if a turn vanishes before it wrote anything, its
-    /// items are decided again.
+    /// The decision must depend only on these arguments: if a turn vanishes before it wrote
+    /// anything, its items are decided again.
     fn decide(
         &self,
         item: &Self::Item,
@@ -55,8 +54,8 @@ pub trait Section: Send + Sync + 'static {
         fence: u64,
     ) -> Decision<Self::Answer>;
 
-    /// What is written once for all items of a turn, after what was written for each: a sum, an
-    /// expiry. Default nothing.
+    /// The commands that run once for all items of a turn, after the writes of each: a sum, an
+    /// expiry. Default none.
     fn end(&self, state: Self::State) -> Vec<Command> {
         let _ = state;
         Vec::new()

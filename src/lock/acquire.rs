@@ -21,8 +21,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// [`Error::InvalidArgument`] as [`Lock::check`] says. [`Error::Held`] if another holder has
     /// the lock. [`Error::Quarantined`] if too many servers of a quorum have no say yet.
     /// [`Error::Expired`] if the reply took longer than the ttl. Those of the bridge otherwise. If
-    /// [`Error::is_outcome_unknown`], the client gives the lock up in the background, and a request
-    /// that arrives late cannot take it.
+    /// [`Error::is_outcome_unknown`], the client gives the lock up in the background. A request
+    /// that arrives later cannot take the lock.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request, and gives the lock up in the background.
@@ -83,8 +83,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// wait, and then at once.
     ///
     /// When the error is returned, the transport has the request that leaves the queue. Until that
-    /// arrives, half a round trip later, a release may still hand the lock to this call. Its
-    /// arrival then hands the lock on.
+    /// request arrives, half a round trip later, a release may still hand the lock to this call.
+    /// The request then hands the lock on.
     ///
     /// # Cancel safety
     /// As [`Lock::try_acquire`]. The waiter also leaves the queue in the background: the request
@@ -163,10 +163,10 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Runs `work` under the lock. Renews the lock every third of its ttl while the work runs, and
     /// releases it at the end, whatever happened.
     ///
-    /// If the lease is lost, the work is stopped: its future is dropped. That happens at the next
-    /// renewal at the latest, and at the deadline even if no reply comes. Otherwise what the work
-    /// returns is returned as it is. There is one exception: if the work ends well, but the lock
-    /// turns out to be no longer its own at the release, the result is [`Error::Lost`].
+    /// If the lease is lost, this drops the work's future: at the next renewal at the latest, and
+    /// at the deadline even if no reply comes. Otherwise this returns what the work returns, with
+    /// one exception. If the work succeeds, but the release finds the lock lost, or gets no answer
+    /// past the deadline, the result is [`Error::Lost`] or [`Error::Expired`].
     ///
     /// ```no_run
     /// use edgelock::native::Lock;
@@ -188,9 +188,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// - [`Error::Lost`] or [`Error::Expired`] if the lease was lost, [`Error::MaxHoldExceeded`]
     ///   after [`Lock::max_hold`]. The work was stopped, and what it had written before stands.
     /// - An [unknown](Error::is_outcome_unknown) one in place of these, if a write of the work was
-    ///   under way when it was stopped, or if the outcome of its last write is unknown.
+    ///   under way when the work was stopped, or if the outcome of its last write is unknown.
     ///
-    /// A release or a commit is allowed to finish before the work is stopped.
+    /// A release or a commit may finish before the work is stopped.
     ///
     /// # Cancel safety
     /// Dropping the future drops the work, and releases the lock in the background.

@@ -55,8 +55,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds.
     /// Default 10 s.
     ///
-    /// If a holder dies, the others wait this long. A holder must finish within it, or renew. The
-    /// holder counts on 2 ms and 1 % less, for clocks that differ; a ttl below 4 ms would leave it
+    /// If a holder dies, the others wait this long. A holder must finish in this time, or renew. It
+    /// counts on 2 ms and 1 % less, for clocks that differ; a ttl below 4 ms would leave it
     /// nothing.
     ///
     /// A [resumed](Lock::resume) lease is renewed for this ttl only if it was set. Otherwise it is
@@ -77,15 +77,16 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// that is away. Default 5 s. Zero means try once, as [`Lock::try_acquire`] does.
     ///
     /// It bounds when requests are sent, not when they are answered, so a short wait still gets a
-    /// free lock. An acquisition lasts at most as long as its wait, or as [`Lock::try_acquire`] may
-    /// take if that is longer, and one [`request_timeout`](crate::Client::request_timeout) more; in
-    /// a quorum three, since one try there may send three requests one after another.
+    /// free lock. An acquisition lasts at most one
+    /// [`request_timeout`](crate::Client::request_timeout) longer than its wait, or than
+    /// [`Lock::try_acquire`] may take if that is longer. In a quorum it is three time-outs, since
+    /// one try there may send three requests one after another.
     ///
-    /// Behind 10,000 other waiters nobody waits, nor beside 10,000 of the same process, whatever
-    /// they wait for: that is [`crate::Error::Held`] at once.
+    /// If 10,000 others wait for the lock, or 10,000 callers of this process wait for any lock, the
+    /// call fails with [`crate::Error::Held`] at once.
     ///
     /// Others may overtake a waiter that cannot listen. If it is the first in the queue, they do so
-    /// for 2 s at most; then a release keeps the lock for it, for as long as it counts as alive.
+    /// for at most 2 s. Then a release keeps the lock for it, for as long as it counts as alive.
     #[must_use]
     pub const fn wait_timeout(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -97,14 +98,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ///
     /// Repeats of lost requests count, and so do listening, leaving the queue, and giving up what
     /// requests of unknown outcome asked for. With fewer than 4 an acquisition does not queue, and
-    /// giving up takes one more. So does giving up a lock that it was handed, and then asked for,
-    /// when one was left. In a quorum they are for each bridge. A try takes two there, so that
-    /// fewer than 5 do not wait, and the bound is not sharp: what a majority did not wait for,
-    /// raising the fence, and giving up may come on top.
+    /// giving up may take one more. One more is also possible if the acquisition was handed the
+    /// lock, asked for it by its last request, and then gave it up. In a quorum the limit holds for
+    /// each bridge. A try takes two requests there, so with fewer than 5 an acquisition does not
+    /// wait. The limit is not strict there: requests that a majority did not wait for, that raise
+    /// the fence, or that give up may exceed it.
     ///
     /// The requests are spread over the wait. A waiter that asks less often than every 10 s (or its
-    /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for 5
-    /// minutes at most, and a longer wait needs more.
+    /// ttl, if that is shorter) loses its place in the queue. So 40 requests keep a place for at
+    /// most 5 minutes, and a longer wait needs more.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is 0.
     #[must_use]
@@ -115,8 +117,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// Whether acquisitions are granted in order of arrival, even when the lock is free. Default
-    /// off: a newcomer may take a lock that is free for an instant ahead of waiters, which raises
-    /// throughput.
+    /// off: a newcomer may take a free lock ahead of waiters, which raises throughput.
     ///
     /// A waiter that dies delays the others for as long as it counts as alive. That is its ttl, but
     /// at least 1 s and at most 10 s. The order holds only among callers that set this option.
@@ -124,11 +125,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// For [several names at once](crate::Client::lock_all) it is on by default. Otherwise names
     /// that others keep busy might never be free at the same time.
     ///
-    /// For [readers](crate::ReadWrite::read) it is on by default, and means: not ahead of a writer
+    /// For [readers](crate::ReadWrite::read) it is on by default: a reader waits behind a writer
     /// that came before. Otherwise a waiting writer would not get its turn while new readers come.
     ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if a reentrant lock
-    /// is to be fair, [several limits](crate::Client::limits), or a lock behind several bridges.
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if `on` is set for
+    /// a reentrant lock, [reservations](crate::Client::reservations), [several
+    /// limits](crate::Client::limits), a lock behind several bridges, or one that [takes
+    /// over](Lock::take_over).
     #[must_use]
     pub fn fair(self, on: bool) -> Self {
         self.with(|lock| {
@@ -140,18 +143,18 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// Takes the lock over if another has it: that holder's lease ends, what it writes through the
-    /// lease is refused, and its calls are told [`Error::Lost`]. For work that is done by one at a
-    /// time, of whom the latest counts: an agent's turn in one conversation, one editor.
+    /// Takes the lock over if another has it. That holder's lease ends, Redis refuses its writes
+    /// through the lease, and its calls fail with [`Error::Lost`]. Use it if only the latest caller
+    /// counts: an agent's turn in one conversation, one editor.
     ///
-    /// It goes ahead of all waiters, who stay in line behind it. The old holder learns of it at its
-    /// next call or renewal, or at once if it [listens](Lock::listen), and works on until then; a
-    /// store outside of Redis must compare [fences](crate::Lease::fence). A lock of another program
-    /// is not taken over: that is [`Error::Held`], after the wait, which ends after 30 s. An
+    /// It goes ahead of all waiters, who keep their places. The old holder learns of it at its next
+    /// call or renewal, or at once if it [listens](Lock::listen), and works on until then; a store
+    /// outside of Redis must compare [fences](crate::Lease::fence). A lock of another program is
+    /// not taken over: the call fails with [`Error::Held`] after its wait, or 30 s if shorter. An
     /// acquisition whose own lock was taken over before its reply came fails with [`Error::Lost`].
     ///
-    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is fair, has
-    /// a signal list, lives behind several bridges, or is of another kind than
+    /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the lock is
+    /// fair, has a signal list, lives behind several bridges, or is of another kind than
     /// [`Client::lock`](crate::Client::lock).
     #[must_use]
     pub fn take_over(self) -> Self {
@@ -164,15 +167,15 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         })
     }
 
-    /// Has a holder listen while its lease is kept: by [`Lock::run`], [`Lease::run`] or
-    /// [`Lease::keep_alive`]. If the lock is [taken over](Lock::take_over) or
-    /// [freed by force](Lock::force_release), it learns so within a round trip, and not at its next
+    /// Makes a holder listen while its lease is kept: by [`Lock::run`], [`Lease::run`] or
+    /// [`Lease::keep_alive`]. If the lock is [taken over](Lock::take_over) or [freed by
+    /// force](Lock::force_release), the holder learns so within a round trip, and not at its next
     /// renewal. Default off.
     ///
     /// It costs one more request that lasts as long as the work, and a renewal once it listens,
-    /// since the lock may have been lost before. A message only has the holder renew, so a forged
-    /// one does no harm. Where the client cannot listen, as over several bridges, with several
-    /// names, or a name that has a comma, a `%` or a control character, the next renewal tells.
+    /// since the lock may have been lost before. A message only makes the holder renew, so a forged
+    /// message does no harm. The client cannot listen over several bridges, with several names, or
+    /// with a name that has a comma, a `%` or a control character: then the next renewal tells.
     ///
     /// [`Lease::run`]: crate::Lease::run
     /// [`Lease::keep_alive`]: crate::Lease::keep_alive
@@ -182,8 +185,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self
     }
 
-    /// For how long [`Lock::run`] renews the lock at most, so that stuck work does not keep others
-    /// out for ever. Default 15 minutes, or the ttl if that is longer.
+    /// How long [`Lock::run`] renews the lock at most. So stuck work does not keep others out for
+    /// ever. Default 15 minutes, or the ttl if that is longer.
     #[must_use]
     pub const fn max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = Some(max_hold);
@@ -202,9 +205,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// since that is an `AbortSignal` in JavaScript.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the key is
-    /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). They
-    /// also do for a reentrant lock, a semaphore, a read/write lock, several names at once, and a
-    /// lock behind several bridges.
+    /// empty, is the lock's own, or looks like a companion key of a lock (`{name}:queue`). So they
+    /// do for a reentrant lock, a semaphore, a read/write lock, several names at once, and a lock
+    /// behind several bridges.
     #[must_use]
     pub fn signal_list(self, key: impl Into<String>) -> Self {
         let list = key.into();
@@ -227,14 +230,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Default none: Redis answers before it replicates.
     ///
     /// Each acquisition, renewal, [`exec`](crate::Lease::exec) and [`commit`](crate::Lease::commit)
-    /// waits for the replicas in the same request (`WAIT`). If fewer acknowledge, it fails with
-    /// [`Error::NotReplicated`]. So what was committed without an error survives, too.
+    /// waits for the replicas in the same request (`WAIT`). If fewer acknowledge, the call fails
+    /// with [`Error::NotReplicated`]. So what was committed without an error survives, too.
     ///
     /// The request may last that much longer, and its reply must come within the ttl. A waiter that
     /// is handed the lock sends one more request. The bridge must support Upstash's `/pipeline`.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if `count` is 0 or
-    /// `within` is not from 1 ms to 60 s, in whole milliseconds. They also do for a
+    /// `within` is not from 1 ms to 60 s, in whole milliseconds. So they do for a
     /// [quorum](crate::Client::quorum), whose servers stand in for each other.
     #[must_use]
     pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
@@ -246,8 +249,8 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// What others learn about the holder, by [`Lock::inspect`] and by [`Error::Held`] ("held by
-    /// …"). Up to 128 bytes. Default empty, which means none. Everybody who may ask for the lock
-    /// can read it, so put no secret in it.
+    /// …"). Up to 128 bytes. The default is no label. Everybody who may ask for the lock can read
+    /// it, so put no secret in it.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is longer, or
     /// if the lock is reentrant: that one shows its owner.
@@ -261,11 +264,11 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     }
 
     /// How many permits of a [semaphore](crate::Client::semaphore), or units of
-    /// [reservations](crate::Client::reservations), it takes at once: 1 to as many as there are.
-    /// Default 1. It has all of them or none, as one lease, and they are given back together.
+    /// [reservations](crate::Client::reservations), one lease takes: 1 to as many as there are.
+    /// Default 1. The lease gets all or none, and gives them back together.
     ///
-    /// While too few are free, others that want fewer may take those, unless they are
-    /// [fair](Lock::fair). Permits that are released go to nobody behind the first in the queue.
+    /// While too few are free, callers that want fewer may take those, unless these callers are
+    /// [fair](Lock::fair). Released permits go to nobody behind the first in the queue.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is out of
     /// range, or if the lock has no permits.
@@ -274,13 +277,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.with(|lock| lock.kind.set_weight(permits))
     }
 
-    /// For whom units are reserved, and how many of them `owner` may have reserved at once. One who
-    /// would have more is refused with [`ReservationError::OwnerLimit`]. Confirmed units do not
-    /// count. Default: nobody, and no bound.
+    /// For whom units are reserved, and how many of them `owner` may have reserved at once. A call
+    /// that would exceed this fails with [`ReservationError::OwnerLimit`]. Confirmed units do not
+    /// count. Default: no owner, and no bound.
     ///
     /// The owner is the reservation's [label](Lock::label), of 1 to 128 bytes, which only
-    /// [`Lock::inspect`] shows. The bound is as good as the owner's id: take one that the caller
-    /// cannot choose, as that of a session that you have checked.
+    /// [`Lock::inspect`] shows. The bound is as good as the owner's id: use one that the caller
+    /// cannot choose, as that of a checked session.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if the owner is
     /// empty or too long, if the bound is 0, or if these are no reservations.

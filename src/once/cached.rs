@@ -1,4 +1,4 @@
-//! A copy of something that is dear to make, renewed by one caller at a time.
+//! A copy of something that is expensive to make, renewed by one caller at a time.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::lock::Lock;
 use crate::runtime::Runtime;
 use crate::transport::Transport;
 
-/// A copy of something that is dear to make. Made by [`Client::cached`](crate::Client::cached).
+/// A copy of something that is expensive to make. Made by
+/// [`Client::cached`](crate::Client::cached).
 ///
 /// While the copy is fresh, all get it, in one request. Once it is stale, one caller makes it anew,
 /// in two requests, and all others get the stale copy meanwhile, in one. If there is none, one
-/// caller makes it, and the others wait for it: it is work that is [executed once](Once), and then
-/// again.
+/// caller makes it, and the others wait for it, as for work that is [executed once](Once).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -59,9 +59,9 @@ impl<T: Transport, R: Runtime> Cached<T, R> {
 
     /// The copy, or what `refill` makes, which is kept as JSON.
     ///
-    /// If `refill` fails and there is a stale copy, that is returned: let `refill` report its
-    /// error. The next call tries again. If Redis is away for all of the wait, each call refills
-    /// for itself.
+    /// If `refill` fails, a stale copy is returned if there is one: let `refill` report its error.
+    /// The next call tries again. If Redis is away for all of the wait, each call refills for
+    /// itself.
     ///
     /// # Errors
     /// Those of `refill`, if there is no copy. As [`Once::run_anyway`].

@@ -25,15 +25,15 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ///
     /// - [`Error::FingerprintMismatch`];
     /// - [`Error::Held`] if another call did the work for all of the [`wait`](Once::wait_timeout);
-    /// - [`Error::ResultUnreadable`] if the kept result is no `V`.
+    /// - [`Error::ResultUnreadable`] if the kept result is not a `V`.
     ///
     /// Those of the work: nothing is kept then. Those of [`Lock::run`](crate::Lock::run).
     ///
     /// After the work was done, with nothing kept:
     ///
     /// - [`Error::ResultTooLarge`], and [`Error::ResultUnreadable`] if it cannot be written as
-    ///   JSON: the next call does the work again. No error has the result, since errors are
-    ///   logged. A work that needs it all the same leaves it in a variable of the caller's;
+    ///   JSON: the next call does the work again. No error has the result, since errors are logged.
+    ///   If you need it all the same, let the work leave it in a variable;
     /// - [`Error::Released`] if the work itself released the lease;
     /// - those of [`Lease::commit`], which stores the result. If the outcome is
     ///   [unknown](Error::is_outcome_unknown), the result may be kept: call again.
@@ -73,10 +73,10 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// As [`Once::run`], for callers who must go on when the bridge, or the Redis behind it, is
     /// away.
     ///
-    /// If it is away for all of the [`wait`](Once::wait_timeout), or does not answer in time, the
-    /// work is done without a lease, and nothing stops it: another call may do it too. If the
+    /// If either is away for all of the [`wait`](Once::wait_timeout), or does not answer in time,
+    /// the work is done without a lease, and nothing stops it: another call may do it too. If the
     /// result cannot be stored, it is returned nevertheless. Both are [`OnceOutcome::NotKept`].
-    /// Choose a short wait, since each call waits for so long before it goes on.
+    /// Choose a short wait: each call waits that long before its work.
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -97,7 +97,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ///
     /// # Errors
     /// As [`Once::run`], but not [`Error::Unavailable`] and [`Error::TimedOut`] unless the work
-    /// returns them. A lease that is lost while the work runs stops it, as there.
+    /// returns them. If the work has a lease and loses it, the work is stopped, as there.
     ///
     /// # Cancel safety
     /// As [`Once::run`].

@@ -29,10 +29,11 @@ const NAMES: [[&str; 2]; 3] = [
 ];
 
 impl Client {
-    /// A client of the bridge that the Worker's variables and secrets name: the first pair that is
-    /// there of `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`, `UPSTASH_REDIS_REST_URL`
-    /// and `UPSTASH_REDIS_REST_TOKEN`, `KV_REST_API_URL` and `KV_REST_API_TOKEN`. Clean-up goes on
-    /// after the response, in `context`: a [`Context`], or a [`ScheduleContext`]. Sends nothing.
+    /// A client of the bridge that the Worker's variables and secrets name, by the first of these
+    /// pairs that is set: `EDGELOCK_BRIDGE_URL` and `EDGELOCK_BRIDGE_CREDENTIAL`,
+    /// `UPSTASH_REDIS_REST_URL` and `UPSTASH_REDIS_REST_TOKEN`, `KV_REST_API_URL` and
+    /// `KV_REST_API_TOKEN`. Clean-up goes on after the response, in `context`: a [`Context`], or a
+    /// [`ScheduleContext`]. Sends nothing.
     ///
     /// Needs the feature `worker`.
     ///
@@ -48,8 +49,8 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is no pair, or half of one: another bridge would be
-    /// another Redis. Also if the address is invalid.
+    /// [`Error::InvalidArgument`] if no pair is set, or one of which half is missing: the next
+    /// bridge would be another Redis. Also if the address is invalid.
     pub fn from_env(env: &Env, context: impl Into<Host>) -> Result<Self, Error> {
         let bridge = Bridge::from_env(env)?;
         Ok(Self::new(bridge, Fetch::default(), context.into()))
@@ -66,8 +67,8 @@ impl Client {
         })
     }
 
-    /// The same client by way of a service binding: `.by(&env.service("BRIDGE")?)`. The bridge's
-    /// address chooses its path; whatever its host is, the binding gets the requests.
+    /// The same client by way of a service binding: `.by(&env.service("BRIDGE")?)`. The path is
+    /// that of the bridge's address. The binding gets the requests, whatever host the address has.
     #[must_use]
     pub fn by(self, fetcher: &Fetcher) -> Self {
         self.on(|host| drive::Host::new(fetcher.into(), host.runtime.clone()))
@@ -134,8 +135,8 @@ impl From<&Fetcher> for Fetch {
     }
 }
 
-/// So that a handler may use `?`. It has the error's message, and not what a program needs to tell
-/// errors apart; match on [`Error`] before.
+/// Lets a handler use `?`. The result has the error's message, but not what a program needs to tell
+/// errors apart: match on [`Error`] before.
 impl From<Error> for worker::Error {
     fn from(error: Error) -> Self {
         Self::RustError(error.to_string())
