@@ -63,6 +63,13 @@ const runs: Suite = {
     check(await isFree(stack), "it was given back");
   },
 
+  async what_is_no_lock_of_a_command_is_not_to_be_waited_for(stack) {
+    await stack.redis("SET ~data x");
+    refused(await edgelock(["run", "--wait", "0", `${stack.mark}data`, "--", "true"]), 75, /never expires[^]*another name[^]*--endless/);
+    await stack.redis("LPUSH ~list x");
+    refused(await edgelock(["run", `${stack.mark}list`, "--", "true"]), 64, /use another name/);
+  },
+
   async a_lock_that_another_has_is_waited_for_and_then_given_up_with_75(stack) {
     const lease = await take(stack.lock("a", { ...LONG, label: "the other" }));
     refused(await edgelock(["run", "--wait", "0", `${stack.mark}a`, "--", "echo", "ran"]), 75, /(held.*the other|the other.*held)[^]*--wait 5m/);

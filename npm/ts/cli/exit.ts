@@ -1,5 +1,5 @@
 // What the exit codes say. Those from 64 to 77 are of sysexits.h.
-import { EdgelockError, type ErrorCode } from "edgelock";
+import { EdgelockError, type ErrorCode, HeldError } from "edgelock";
 import { constants } from "node:os";
 
 export const OK = 0;
@@ -58,7 +58,9 @@ export function explained(error: unknown): string {
 
 /** The library speaks of its own options. */
 function adviceOn(error: EdgelockError): string {
-  return error.code === "held" ? "Try again later, or wait for it: --wait 5m." : error.advice;
+  if (error.code === "wrong_type") return "Another kind of lock has that name, or data: use another name.";
+  if (!(error instanceof HeldError)) return error.advice;
+  return error.remaining === null ? "Use another name. If it is no data: edgelock release NAME --endless." : "Try again later, or wait for it: --wait 5m.";
 }
 
 /** Tells the user something that is not what the program was asked for. */
