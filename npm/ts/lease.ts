@@ -144,7 +144,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * readers may join from then on. The lease keeps its token and its fence, and is renewed. A
    * reader cannot become a writer: release, and acquire to write. For any other lease this throws
    * `invalid_argument`, and sends nothing. If the outcome is unknown, the lease may be a reader's
-   * by now: call again.
+   * by now, and after a {@link NotReplicatedError} it is: call again.
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     await this.#prolong(["downgrade"], signalOf(options));
