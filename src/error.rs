@@ -85,8 +85,9 @@ pub enum Error {
 
     /// Fewer replicas acknowledged in time than [`crate::Lock::wait_for_replicas`] asks for. The
     /// lock might not survive a fail-over. An acquired lock was given back. A lease goes on with
-    /// the deadline that it had, unless [`crate::Lease::commit`] has released it. The commands of
-    /// an [`exec`](crate::Lease::exec) or a commit were executed, but might not survive either.
+    /// the deadline that it had, unless [`crate::Lease::commit`] has released it, and as a reader's
+    /// if [`crate::Lease::downgrade`] was called. The commands of an [`exec`](crate::Lease::exec)
+    /// or a commit were executed, but might not survive either.
     #[error("{acknowledged} of {asked} replicas acknowledged {}", in_time(lock))]
     #[non_exhaustive]
     NotReplicated {

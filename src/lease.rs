@@ -164,7 +164,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Errors
     /// As [`Lease::renew`]. [`Error::InvalidArgument`] if the lease is not, or no longer, a
     /// writer's: nothing is sent, and the lease goes on as it was. If the outcome is
-    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's by now: call again.
+    /// [unknown](Error::is_outcome_unknown), the lease may be a reader's by now, and after
+    /// [`Error::NotReplicated`] it is: call again.
     ///
     /// # Cancel safety
     /// Dropping the future aborts the request. Then the lease may be a writer's or a reader's, as

@@ -209,6 +209,23 @@ export const javascript: Suite = {
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
   },
 
+  async a_commit_that_ended_the_lease_is_told_by_its_signal_whatever_it_throws(stack) {
+    const background = new Background();
+    const client = stack.client({ waitUntil: background.waitUntil });
+    const unit = client.reservations("u", 2);
+    const confirmed = (await unit.acquire()).handOver();
+    await unit.resume(confirmed).commit([]);
+    const taken = (await client.lock("a").acquire()).handOver();
+    const replicated = client.lock("a", { waitForReplicas: { count: 1, within: 1 } });
+    for (const [lease, code] of [[unit.resume(confirmed), "confirmed"], [replicated.resume(taken), "not_replicated"]] as const) {
+      const { signal } = lease;
+      await fails(code, lease.commit([]));
+      equal([lease.remaining, signal.aborted, signal.reason?.code], [0, true, "released"]);
+    }
+    // A host that waits for each lease has nothing left to wait for.
+    await background.over();
+  },
+
   async a_module_that_is_left_in_the_middle_is_an_error_and_later_calls_work(stack) {
     const client = stack.client();
     const lock = client.lock("a");

@@ -93,8 +93,9 @@ export class QuarantinedError extends EdgelockError {
 
 /**
  * Fewer replicas acknowledged in time than `waitForReplicas` asks for. An acquired lock was given
- * back. A lease goes on unchanged, unless a `commit` has released it. The commands of an `exec` or
- * a `commit` were executed, but might not survive a fail-over.
+ * back. A lease goes on unchanged, unless a `commit` has released it, or `downgrade` has made it a
+ * reader's. The commands of an `exec` or a `commit` were executed, but might not survive a
+ * fail-over.
  */
 export class NotReplicatedError extends EdgelockError {
   override readonly name = "NotReplicatedError";

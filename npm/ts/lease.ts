@@ -4,7 +4,7 @@ import { abortSignal, limit, milliseconds, type Names, options as known, work as
 import { type Command, toRaw } from "./command.js";
 import type { Host } from "./going-on.js";
 import { Ending } from "./ending.js";
-import { BusyError, CommandFailedError, EdgelockError, LostError } from "./errors.js";
+import { BusyError, CommandFailedError, EdgelockError, LostError, NotReplicatedError, ReservationError } from "./errors.js";
 import { Held } from "./held.js";
 import type { Call, Instance } from "./instance.js";
 import type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
@@ -144,7 +144,7 @@ export class Lease implements Disposable, AsyncDisposable {
    * readers may join from then on. The lease keeps its token and its fence, and is renewed. A
    * reader cannot become a writer: release, and acquire to write. For any other lease this throws
    * `invalid_argument`, and sends nothing. If the outcome is unknown, the lease may be a reader's
-   * by now: call again.
+   * by now, and after a {@link NotReplicatedError} it is: call again.
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     await this.#prolong(["downgrade"], signalOf(options));
@@ -376,7 +376,8 @@ export class Lease implements Disposable, AsyncDisposable {
       this.#free();
       return came;
     } catch (error) {
-      if (error instanceof CommandFailedError) this.#free();
+      // It was given back nevertheless.
+      if (error instanceof CommandFailedError || error instanceof NotReplicatedError || error instanceof ReservationError) this.#free();
       else if (error instanceof EdgelockError && error.isOutcomeUnknown) this.#ending.come(() => error);
       else if (signal?.aborted && error === signal.reason) this.#ending.come(() => unavailable("the call that ended the lease was aborted", true, this.#held.key, error));
       throw error;

@@ -52,9 +52,10 @@ local function count_for(owner, units)
   keep_counts()
 end
 local end_hold = remove
+-- Damage to the counts must not keep a unit from its end: the unit is free by then.
 local function remove(token)
   local owner, units = select(4, hold_of(token)), weight_of(token)
-  if end_hold(token) == 1 and owner then count_for(owner, -units) end
+  if end_hold(token) == 1 and owner then pcall(count_for, owner, -units) end
 end
 local keep_up = go_on
 local function go_on(token, ms)

@@ -20,6 +20,7 @@ alone! {
     a_lock_that_too_few_replicas_have_is_given_back_and_not_granted_twice,
     a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing,
     a_lease_that_too_few_replicas_have_renewed_is_as_it_was,
+    a_downgrade_that_too_few_replicas_have_lets_readers_in_and_may_be_made_again,
     a_commit_that_too_few_replicas_have_has_run_and_says_so,
     a_commit_that_too_few_replicas_have_has_given_the_lock_back_as_observers_are_told,
     a_repeat_waits_for_what_the_first_request_wrote,
@@ -177,6 +178,21 @@ async fn a_lease_that_too_few_replicas_have_renewed_is_as_it_was() {
     assert!(lease.remaining() < before);
     // The commands ran once.
     assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+    lease.release().await.unwrap();
+}
+
+async fn a_downgrade_that_too_few_replicas_have_lets_readers_in_and_may_be_made_again() {
+    let stack = Stack::spawn();
+    let lock = stack.client().read_write("a");
+    let writer = lock.write().try_acquire().await.unwrap();
+    // There is no replica.
+    let replicated = lock.write().wait_for_replicas(1, ms(1));
+    let lease = replicated.resume(writer.into_token()).unwrap();
+    is_not_replicated(lease.downgrade().await);
+    let reader = lock.read().try_acquire().await.unwrap();
+    is_not_replicated(lease.downgrade().await);
+    assert_eq!(code(lock.write().try_acquire().await), "held");
+    reader.release().await.unwrap();
     lease.release().await.unwrap();
 }
 

@@ -24,6 +24,7 @@ over! {
         a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed,
         every_key_expires_but_the_number_of_confirmed_units,
         a_number_of_confirmed_units_that_is_none_is_told_and_stays,
+        what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end,
         named_seats_are_confirmed_together_by_the_token_of_several_names,
     }
 }
@@ -308,6 +309,21 @@ async fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(mut stack: S
     assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
     let _: () = stack.redis("DEL {a}:confirmed");
     assert_eq!(stack.sale(2).await, (1, 1, 0));
+}
+
+/// Else the lease would say that it goes on, and others would have the unit.
+async fn what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end(mut stack: Stack) {
+    let owned = |stack: &Stack| stack.units(1).owner("bob", 1);
+    let lease = owned(&stack).try_acquire().await.unwrap();
+    let _: () = stack.redis("SET {a}:holds theirs");
+    lease.release().await.unwrap();
+    assert_eq!(stack.sale(1).await, (1, 0, 0));
+    let _: () = stack.redis("DEL {a}:holds");
+    let lease = owned(&stack).try_acquire().await.unwrap();
+    let _: () = stack.redis("SET {a}:holds theirs");
+    lease.commit(&sell()).await.unwrap();
+    assert_eq!(stack.sale(1).await, (0, 0, 1));
+    assert_eq!(stack.redis::<u64>("GET n"), 1);
 }
 
 async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut stack: Stack) {
