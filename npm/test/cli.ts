@@ -256,7 +256,7 @@ const shows: Suite = {
 
   async data_that_is_no_lock_is_not_shown_as_one(stack) {
     await stack.redis("RPUSH ~a 1");
-    refused(await edgelock(["inspect", `${stack.mark}a`]), 64, /stored/);
+    refused(await edgelock(["inspect", `${stack.mark}a`]), 64, /use another name/);
   },
 
   async changes_are_watched_line_by_line(stack) {
@@ -315,7 +315,7 @@ const frees: Suite = {
       equal(await stack.redis("EXISTS ~a"), 0);
     }
     await stack.redis("HSET ~a visits 42 name bob");
-    refused(await edgelock(["release", "--force", "--yes", "--endless", name]), 64, /stored/);
+    refused(await edgelock(["release", "--force", "--yes", "--endless", name]), 64, /use another name/);
     equal(await stack.redis("HGET ~a name"), "bob");
   },
 
