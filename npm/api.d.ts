@@ -199,6 +199,7 @@ export interface CachedOptions extends Pick<OnceOptions, "ttl" | "wait" | "maxBy
 export declare class Cached {
 	#private;
 	readonly key: string;
+	private constructor();
 	get<T>(refill: () => T | PromiseLike<T>, options?: CallOptions): Promise<T>;
 	forget(options?: CallOptions): Promise<boolean>;
 }
