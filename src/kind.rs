@@ -210,12 +210,12 @@ impl Kind {
     }
 
     /// Adds its keys besides those that all locks have. `id` says whose they are.
-    pub(crate) fn keys(&self, name: &Name, id: &str, keys: &mut Words) {
-        (self.row.keys)(name, id, keys);
+    pub(crate) fn keys(&self, name: &Name, id: &str, words: &mut Words) {
+        (self.row.keys)(name, id, words);
         // Every script has it. So if it is in another slot of a cluster, the first script is
         // refused.
         if let Some(list) = &self.signal_list {
-            keys.key(&[list]);
+            words.key(&[list]);
         }
     }
 

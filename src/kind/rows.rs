@@ -127,7 +127,7 @@ pub(super) static REENTRANT: Row = row(
 /// Permits, of which so many may be held at once, each with a token, a fence and an end of its own.
 pub(super) static SEMAPHORE: Row = row(
     scripts!(semaphore),
-    |name, _, keys| keys.key(&[name.stem(), ":holds"]),
+    |name, _, words| words.key(&[name.stem(), ":holds"]),
     Waking::HandOver,
     OF_SEMAPHORES,
 );
@@ -144,9 +144,9 @@ const OF_SEMAPHORES: Refusals = Refusals {
 #[rustfmt::skip]
 pub(super) static LIMITS: Row = row(
     scripts!(limits),
-    |name, id, keys| {
-        keys.key(&[name.stem(), ":holds"]);
-        of_others(&[":fence", ":queue", ":holds"], name, id, keys);
+    |name, id, words| {
+        words.key(&[name.stem(), ":holds"]);
+        of_others(&[":fence", ":queue", ":holds"], name, id, words);
     },
     Waking::Tell,
     Refusals {
@@ -160,7 +160,7 @@ pub(super) static LIMITS: Row = row(
 #[rustfmt::skip]
 pub(super) static MULTI: Row = row(
     scripts!(multi),
-    |name, id, keys| of_others(&[":fence", ":queue"], name, id, keys),
+    |name, id, words| of_others(&[":fence", ":queue"], name, id, words),
     Waking::Tell,
     Refusals {
         signal_list: Some("several names at once have no signal list: other programs' waiters block on a list of each name"),
@@ -171,14 +171,14 @@ pub(super) static MULTI: Row = row(
 );
 
 /// Those of each other name, and what marks their end, as `look` has them.
-fn of_others(suffixes: &[&str], name: &Name, id: &str, keys: &mut Words) {
+fn of_others(suffixes: &[&str], name: &Name, id: &str, words: &mut Words) {
     for other in name.others() {
-        keys.key(&[other.key()]);
+        words.key(&[other.key()]);
         for suffix in suffixes {
-            keys.key(&[other.stem(), suffix]);
+            words.key(&[other.stem(), suffix]);
         }
     }
-    keys.key(&[name.stem(), ":gone:", id]);
+    words.key(&[name.stem(), ":gone:", id]);
 }
 
 /// Units, each of which is free, reserved for a while by a token, or confirmed for ever. A
@@ -187,9 +187,9 @@ fn of_others(suffixes: &[&str], name: &Name, id: &str, keys: &mut Words) {
 #[rustfmt::skip]
 pub(super) static RESERVATIONS: Row = row(
     scripts!(reservations),
-    |name, _, keys| {
-        keys.key(&[name.stem(), ":holds"]);
-        keys.key(&[name.stem(), ":confirmed"]);
+    |name, _, words| {
+        words.key(&[name.stem(), ":holds"]);
+        words.key(&[name.stem(), ":confirmed"]);
     },
     Waking::Poll,
     Refusals {
@@ -216,9 +216,9 @@ const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> R
     Row {
         scripts: scripts!(read_write),
         signalling: None,
-        keys: |name, _, keys| {
-            keys.key(&[name.stem(), ":holds"]);
-            keys.key(&[name.stem(), ":readers"]);
+        keys: |name, _, words| {
+            words.key(&[name.stem(), ":holds"]);
+            words.key(&[name.stem(), ":readers"]);
         },
         waking: Waking::HandOver,
         raise: None,
@@ -239,7 +239,7 @@ const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> R
 #[rustfmt::skip]
 pub(super) static ONCE: Row = row(
     scripts!(once),
-    |name, _, keys| keys.key(&[&kept(name)]),
+    |name, _, words| words.key(&[&kept(name)]),
     Waking::Broadcast(kept),
     Refusals {
         majority: Some("what is executed once lives behind one bridge, not several: they would have to agree on its result"),
