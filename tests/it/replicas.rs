@@ -24,6 +24,8 @@ alone! {
     a_commit_that_too_few_replicas_have_has_run_and_says_so,
     a_commit_that_too_few_replicas_have_has_given_the_lock_back_as_observers_are_told,
     a_repeat_waits_for_what_the_first_request_wrote,
+    a_wait_that_a_change_of_roles_ends_is_made_again,
+    a_wait_at_a_server_that_is_a_replica_now_has_no_outcome_yet,
     a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it,
     scripts_may_be_cached_where_replicas_are_asked_for,
     what_cannot_be_waited_for_is_refused_before_anything_is_sent,
@@ -252,6 +254,63 @@ async fn a_repeat_waits_for_what_the_first_request_wrote() {
         let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
         pair.replica.wait_until_in_step();
     }
+}
+
+/// Redis ends the waits of a primary that becomes a replica.
+async fn a_wait_that_a_change_of_roles_ends_is_made_again() {
+    let pair = Pair::start();
+    for verb in ["acquire", "renew", "exec", "commit"] {
+        pair.cut();
+        let lease = pair.lock().try_acquire().await.unwrap();
+        let lock = pair.replicated(AMPLE);
+        if verb == "acquire" {
+            lease.release().await.unwrap();
+        }
+        let lease = lock.resume(lease.into_token()).unwrap();
+        let asked = spawn_local(async move {
+            let write = [Command::new("INCR").key("{a}:n")];
+            match verb {
+                "acquire" => return lock.try_acquire().await.map(forget),
+                "renew" => lease.renew().await?,
+                "exec" => drop(lease.exec(&write).await?),
+                _ => drop(lease.commit(&write).await?),
+            }
+            forget(lease);
+            Ok(())
+        });
+        eventually(|| {
+            let clients: String = pair.primary.ask("INFO clients");
+            clients.contains("blocked_clients:1")
+        })
+        .await;
+        let _: () = pair.primary.ask("REPLICAOF 127.0.0.1 1");
+        let _: () = pair.primary.ask("REPLICAOF NO ONE");
+        let port = pair.primary.port();
+        let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+        asked.await.unwrap().expect(verb);
+        pair.replica.wait_until_in_step();
+        let _: () = pair.primary.ask("DEL a");
+    }
+    // Each command ran once.
+    assert_eq!(pair.primary.ask::<i64>("GET {a}:n"), 2);
+}
+
+/// The repeat of a write finds its receipt there, and the wait behind it is refused.
+async fn a_wait_at_a_server_that_is_a_replica_now_has_no_outcome_yet() {
+    let pair = Pair::start();
+    let bridge = &pair.before_primary;
+    let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
+    let proxy = Proxy::to(bridge.url(), route, []).await;
+    let lock = proxy.client.lock("a").wait_for_replicas(1, BRIEF);
+    let lease = pair.lock().try_acquire().await.unwrap();
+    let lease = lock.resume(lease.into_token()).unwrap();
+    proxy.next(Fault::Withhold);
+    let asked = spawn_local(async move { lease.commit(&[]).await });
+    eventually(|| !pair.primary.ask::<bool>("EXISTS a")).await;
+    let _: () = pair.primary.ask("REPLICAOF 127.0.0.1 1");
+    let unknown = asked.await.unwrap().unwrap_err();
+    assert_eq!(unknown.code(), "unavailable", "{unknown}");
+    assert!(unknown.is_outcome_unknown());
 }
 
 async fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
