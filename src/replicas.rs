@@ -8,6 +8,10 @@ use crate::ttl;
 
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// What a server says to a wait if it became a replica meanwhile, or before. That passes, as a
+/// fail-over does.
+const OF_A_REPLICA: [&str; 2] = ["UNBLOCKED", "ERR WAIT cannot be used with replica"];
+
 /// How many must acknowledge a write, and within what time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replicas {
@@ -42,6 +46,9 @@ impl Replicas {
     pub(crate) fn check(&self, answer: &Reply) -> Result<(), Fault> {
         let acknowledged = match answer {
             Reply::Int(count) => u32::try_from(*count).ok(),
+            Reply::Error(message) if OF_A_REPLICA.iter().any(|said| message.starts_with(said)) => {
+                return Err(Fault::unavailable(message.clone(), true));
+            }
             Reply::Error(message) => {
                 return Err(Fault::refused(message.clone(), true));
             }
@@ -105,5 +112,19 @@ mod tests {
         ] {
             assert!(check(answer).unwrap_err().is_outcome_unknown());
         }
+    }
+
+    #[test]
+    fn a_fail_over_passes_and_another_error_does_not() {
+        let code = |said: &str| {
+            let replicas = Replicas::new(2, SECOND).unwrap();
+            let error = replicas.check(&Reply::Error(said.into())).unwrap_err();
+            error.code()
+        };
+        let ended = "UNBLOCKED force unblock from blocking operation, instance state changed";
+        assert_eq!(code(ended), "unavailable");
+        let replica = "ERR WAIT cannot be used with replica instances. Please also note";
+        assert_eq!(code(replica), "unavailable");
+        assert_eq!(code("ERR what is this"), "refused");
     }
 }
