@@ -209,6 +209,26 @@ async fn the_loss_of_the_node_that_was_named_is_not_the_loss_of_the_others() {
     }
 }
 
+/// As a container does whose disk is empty at its start.
+#[tokio::test]
+async fn a_node_that_comes_back_without_its_cluster_is_asked_no_more() {
+    let mut cluster = RedisCluster::start();
+    let bridge = before(&cluster).await;
+    for key in KEYS {
+        bridge.set(key, "1").await;
+    }
+    let replica = cluster.add_replica_of(0);
+    cluster.nodes_mut()[0].come_back_empty().unwrap();
+    let _: () = replica.ask("CLUSTER FAILOVER TAKEOVER");
+    for key in KEYS {
+        let get = format!(r#"["GET","{key}"]"#);
+        until("it is found at the others", async || {
+            bridge.run(&get).await == ok(r#"{"result":"1"}"#)
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn a_cluster_is_neither_spawned_nor_on_a_unix_socket() {
     for redis in ["spawn", "unix:///tmp/redis.sock"] {

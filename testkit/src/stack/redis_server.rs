@@ -106,6 +106,23 @@ impl RedisServer {
         Ok(())
     }
 
+    /// Kills it, and starts it again on the same port with an empty disk.
+    ///
+    /// # Errors
+    ///
+    /// It does not start again; what it said is in the error.
+    pub fn come_back_empty(&mut self) -> Result<()> {
+        self.kill();
+        for entry in fs::read_dir(self.folder.path())? {
+            let path = entry?.path();
+            match path.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+        self.restart()
+    }
+
     /// Sets the clock of a server that has its own: so far ahead of this machine's, or behind.
     ///
     /// # Errors
