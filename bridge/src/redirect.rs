@@ -15,6 +15,8 @@ pub(crate) enum Redirect {
     Ask(NodeAddr),
     /// Its keys are at two nodes at the moment.
     Again,
+    /// The node knows of no other that serves the slot.
+    Nowhere,
 }
 
 pub(crate) fn told(reply: &Value) -> Redirect {
@@ -22,8 +24,10 @@ pub(crate) fn told(reply: &Value) -> Redirect {
         return Redirect::Answer;
     };
     let kind = refused.kind();
-    if let Some(ServerErrorKind::TryAgain) = kind {
-        return Redirect::Again;
+    match kind {
+        Some(ServerErrorKind::TryAgain) => return Redirect::Again,
+        Some(ServerErrorKind::ClusterDown) => return Redirect::Nowhere,
+        _ => {}
     }
     let error = RedisError::from(refused.clone());
     let Some((address, slot)) = error.redirect_node() else {

@@ -69,6 +69,11 @@ impl SlotMap {
         self.known.lock().owners.insert(slot, place);
     }
 
+    /// Whoever wants the slot next asks where it is.
+    pub(crate) fn forget(&self, slot: Slot) {
+        self.known.lock().owners.remove(&slot);
+    }
+
     /// Any node but those.
     pub(crate) fn another(&self, but: &[NodeAddr]) -> Option<NodeAddr> {
         let known = self.known.lock();
@@ -101,12 +106,13 @@ impl SlotMap {
         known.owners.retain(|_, place| is_known(place));
     }
 
-    /// Learns which nodes there are.
+    /// Learns which nodes there are. A node that came back with an empty disk is in no cluster, and
+    /// knows none.
     pub(crate) async fn look_around(&self, from: &NodeAddr) {
         let question = command::one(&["CLUSTER", "NODES"]);
         match self.node(from).run(&question).await {
-            Ok(replies) => self.keep(&places(&replies, from)),
-            Err(_) => self.mark_down(from),
+            Ok(replies) if knows_slots(&replies) => self.keep(&places(&replies, from)),
+            _ => self.mark_down(from),
         }
     }
 
@@ -120,6 +126,16 @@ impl SlotMap {
         }
         is_known()
     }
+}
+
+/// Whether some node has slots, by the answer to `CLUSTER NODES`. They are behind eight other
+/// words.
+fn knows_slots(replies: &[Value]) -> bool {
+    let Some(Value::BulkString(lines)) = replies.first() else {
+        return false;
+    };
+    let lines = String::from_utf8_lossy(lines);
+    lines.lines().any(|line| line.split(' ').nth(8).is_some())
 }
 
 /// The nodes in the answer of `asked` to `CLUSTER NODES`. It has a line for each, whose second word
@@ -169,5 +185,8 @@ mod tests {
         let expected = expected.map(|place| NodeAddr::parse(place).unwrap());
         assert_eq!(places(&replies, &asked), expected);
         assert_eq!(places(&[Value::Nil], &asked), []);
+        assert!(knows_slots(&replies));
+        let alone = "id4 :6379@16379 myself,master - 0 0 0 connected\n";
+        assert!(!knows_slots(&[Value::BulkString(alone.into())]));
     }
 }

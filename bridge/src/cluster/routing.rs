@@ -104,6 +104,12 @@ impl<'m> Routing<'m> {
                 self.asking = false;
             }
             Redirect::Again => return Ok(false),
+            Redirect::Nowhere => {
+                if let Some(slot) = slot {
+                    self.map.forget(slot);
+                }
+                return Ok(false);
+            }
         }
         Ok(true)
     }
