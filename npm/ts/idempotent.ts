@@ -98,13 +98,14 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
   for (const [name, value] of Object.entries({ key, scope, fingerprint, keepIf, onNotKept })) callable(value, name);
   flag(required, "required");
   return async (request, ...rest) => {
-    const given = await key(request, ...rest);
-    if (given === INVALID) return problem(400, "Idempotency-Key is invalid", "It is a string of 1 to 255 visible characters of ASCII.");
-    if (given === null) {
+    const named = await key(request, ...rest);
+    if (named === INVALID) return problem(400, "Idempotency-Key is invalid", "It is a string of 1 to 255 visible characters of ASCII.");
+    if (named === null) {
       if (!required || !/^(POST|PATCH)$/i.test(request.method)) return handler(request, ...rest);
       return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
     }
-    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${given}` : given;
+    text(named, "a key");
+    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${named}` : named;
     const print = fingerprint && text(await fingerprint(request, ...rest), "a fingerprint");
     const of = typeof client === "function" ? client(request, ...rest) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
