@@ -148,6 +148,15 @@ export const handlers: Suite = {
     for (const key of ["order-7}", "{}", "{7}:result", "100%"]) equal([key, (await handle(post(key))).status], [key, 200]);
   },
 
+  async a_client_that_is_none_is_told_before_a_request_comes_or_with_the_first(stack) {
+    for (const client of [undefined, null, 7, "client", {}, stack.bridge]) {
+      await fails("invalid_argument", () => idempotent(never, { client: client as never }));
+    }
+    for (const made of [undefined, {}, Promise.resolve(stack.client())]) {
+      await fails("invalid_argument", idempotent(never, { client: () => made as never })(post("one")));
+    }
+  },
+
   async a_key_may_be_required(stack) {
     const { handle, count } = counting(stack, () => new Response("done"), { required: true });
     const missing = await handle(post(null));
