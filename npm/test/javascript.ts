@@ -55,6 +55,15 @@ export const javascript: Suite = {
     check(network.seen.length > 0, "its own network is used");
   },
 
+  async a_host_is_told_of_each_call_that_is_to_finish_though_its_caller_hung_up(stack) {
+    for (const [name, call] of Object.entries(calls(stack))) {
+      const background = new Background();
+      const outcome = call(stack.client({ waitUntil: background.waitUntil }), {}).catch(() => {});
+      check(background.underWay.size > 0, name);
+      await outcome;
+    }
+  },
+
   async await_using_releases_what_was_not_released_or_committed(stack) {
     const network = new Network();
     const lock = stack.client(network).lock("a");
