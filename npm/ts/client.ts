@@ -6,7 +6,7 @@ import type { ClientOptions, ClientSettings, ReadOptions } from "./client-option
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, type Kind, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
-import { GoingOn } from "./going-on.js";
+import { GoingOn, inBackground } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { instance, type Named, Revivable } from "./instance.js";
@@ -269,7 +269,7 @@ export class Client {
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
-    return this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]);
+    return inBackground(this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]), this.#maker);
   }
 
   /** If `each`, the reply to a read that failed is its error. */
