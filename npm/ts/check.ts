@@ -146,7 +146,7 @@ function distance(one: string, other: string): number {
 /** Not by `instanceof`: on some hosts a request's signal is of another realm. */
 export function abortSignal(value: AbortSignal | undefined, what: string): AbortSignal | undefined {
   if (value === undefined) return undefined;
-  const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
+  const isSignal = typeof value === "object" && value !== null && ["aborted", "addEventListener", "removeEventListener"].every((name) => name in value);
   if (!isSignal) throw invalidArgument(`${what} is an AbortSignal, not ${given(value)}`);
   return value;
 }
