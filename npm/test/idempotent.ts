@@ -138,8 +138,23 @@ export const handlers: Suite = {
     for (const scope of ["", null, undefined, {}]) {
       await fails("invalid_argument", counting(stack, never, { key: undefined, scope: () => scope as string }).handle(post("k-2")));
     }
+    // Text would be made of them, beside the scope: one key for all who have none.
+    for (const key of [undefined, 7, {}]) {
+      for (const scope of [undefined, () => "shop"]) {
+        await fails("invalid_argument", counting(stack, never, { key: async () => key as string, scope }).handle(post(null)));
+      }
+    }
     // What would be more than a word in a name.
     for (const key of ["order-7}", "{}", "{7}:result", "100%"]) equal([key, (await handle(post(key))).status], [key, 200]);
+  },
+
+  async a_client_that_is_none_is_told_before_a_request_comes_or_with_the_first(stack) {
+    for (const client of [undefined, null, 7, "client", {}, stack.bridge]) {
+      await fails("invalid_argument", () => idempotent(never, { client: client as never }));
+    }
+    for (const made of [undefined, {}, Promise.resolve(stack.client())]) {
+      await fails("invalid_argument", idempotent(never, { client: () => made as never })(post("one")));
+    }
   },
 
   async a_key_may_be_required(stack) {

@@ -55,6 +55,44 @@ export const javascript: Suite = {
     check(network.seen.length > 0, "its own network is used");
   },
 
+  async an_option_that_is_inherited_counts_and_each_is_read_once(stack) {
+    const [network, background, read] = [new Network(), new Background(), [] as string[]];
+    /** The same options, of which a class has each. */
+    const inherited = <O extends object>(options: O): O => {
+      const has = Object.entries(options).map(([name, value]) => [name, { get: () => (read.push(name), value) }]);
+      return Object.create(Object.create({}, Object.fromEntries(has))) as O;
+    };
+    const { url, credential } = stack.bridge;
+    const settings = { prefix: stack.mark, fetch: network.fetch, waitUntil: background.waitUntil };
+    const env = { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: credential };
+    const makers = [() => new Client(inherited({ url, credential, ...settings })), () => Client.fromEnv(env, inherited(settings))];
+    for (const make of makers) {
+      const [client, stop, sent, begun] = [make(), new AbortController(), network.seen.length, background.underWay.size];
+      const held = await take(client.lock("a", LONG));
+      check(network.seen.length > sent && background.underWay.size > begun, "its own network and host are used");
+      const options = { wait: 30_000, signal: stop.signal };
+      read.length = 0;
+      const lock = client.lock("a", inherited(options));
+      equal(read.sort(), ["signal", "wait"]);
+      const waits = [lock.acquire(), client.once("a", inherited(options)).run(() => 7), client.cached("a", inherited({ fresh: 1, stale: 1, ...options })).get(() => 7)];
+      const ends = Promise.all(waits.map(thrown));
+      stop.abort("enough");
+      equal(await ends, ["enough", "enough", "enough"]);
+      await held.release();
+      const until = ({ signal }: Lease) => new Promise((over) => signal.addEventListener("abort", over));
+      await fails("max_hold_exceeded", client.lock("b", inherited({ maxHold: 20 })).run(until));
+    }
+  },
+
+  async a_host_is_told_of_each_call_that_is_to_finish_though_its_caller_hung_up(stack) {
+    for (const [name, call] of Object.entries(calls(stack))) {
+      const background = new Background();
+      const outcome = call(stack.client({ waitUntil: background.waitUntil }), {}).catch(() => {});
+      check(background.underWay.size > 0, name);
+      await outcome;
+    }
+  },
+
   async await_using_releases_what_was_not_released_or_committed(stack) {
     const network = new Network();
     const lock = stack.client(network).lock("a");

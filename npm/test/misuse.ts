@@ -73,6 +73,7 @@ const LOCKS: readonly Use[] = [
   [() => lock({ maxHold: "1m" }), noLimit("maxHold", 0, "a string")],
   [() => lock({ maxHold: 0.5 }), noLimit("maxHold", 0, "0.5; round it: 1")],
   [() => lock({ signal: new AbortController() }), "signal is an AbortSignal, not an object"],
+  [() => lock({ signal: { aborted: false, addEventListener() {} } }), "signal is an AbortSignal, not an object"],
   [() => lock({ waitForReplicas: 2 }), "waitForReplicas is { count, within }"],
   [() => lock({ waitForReplicas: { count: 1, within: 10.5 } }), noTime("waitForReplicas.within", "10.5; round it: 11")],
   [() => offline().lock("a", 5 as never), "the options of a lock are an object, not 5"],

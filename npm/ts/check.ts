@@ -98,12 +98,20 @@ export function callable<F>(value: F, what: string): F {
 /** What options may be called: the compiler sees to it that none of a type is missing. */
 export type Names<O> = Readonly<Record<keyof O & string, 1>>;
 
-/** Options, all of which are known: one that is misspelt would be its default without a word. */
+/**
+ * Options, all of which are known: one that is misspelt would be its default without a word. Each
+ * is read once, also one that is inherited: a spread of the options would lose that.
+ */
 export function options<O extends object>(value: O, names: Readonly<Record<string, 1>>, what: string): O {
   if (typeof value !== "object" || value === null) throw invalidArgument(`the options of ${what} are an object, not ${given(value)}`);
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
-  if (unknown === undefined) return value;
+  if (unknown === undefined) return own(value, Object.keys(names));
   throw invalidArgument(`${quoted(unknown)} is no option of ${what}: ${meant(unknown, Object.keys(names))}`);
+}
+
+function own<O extends object>(value: O, names: readonly string[]): O {
+  const given = names.filter((name) => name in value);
+  return Object.fromEntries(given.map((name) => [name, value[name as keyof O]])) as O;
 }
 
 /** What other locks call ours. */
@@ -138,7 +146,7 @@ function distance(one: string, other: string): number {
 /** Not by `instanceof`: on some hosts a request's signal is of another realm. */
 export function abortSignal(value: AbortSignal | undefined, what: string): AbortSignal | undefined {
   if (value === undefined) return undefined;
-  const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
+  const isSignal = typeof value === "object" && value !== null && ["aborted", "addEventListener", "removeEventListener"].every((name) => name in value);
   if (!isSignal) throw invalidArgument(`${what} is an AbortSignal, not ${given(value)}`);
   return value;
 }

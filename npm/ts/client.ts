@@ -6,7 +6,7 @@ import type { ClientOptions, ClientSettings, ReadOptions } from "./client-option
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, type Kind, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
 import { Debounce, type DebounceOptions } from "./debounce.js";
-import { GoingOn } from "./going-on.js";
+import { GoingOn, inBackground } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
 import { instance, type Named, Revivable } from "./instance.js";
@@ -48,8 +48,8 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#isLate = options instanceof Late;
     const config = options instanceof Late ? undefined : clientConfig(options);
-    // Whoever changes the object later makes no other client of this one.
-    const settings: ClientSettings = { ...(options instanceof Late ? options.settings : options) };
+    // Its own: whoever changes the object later makes no other client of this one.
+    const settings: ClientSettings = options instanceof Late ? options.settings : config!.options;
     const { fetch, waitUntil, signal, requestTimeout = 2_000, onEvent, prefix = "" } = settings;
     this.#maker = {
       fetch,
@@ -224,7 +224,8 @@ export class Client {
   once(key: string, options?: OnceOptions & { readonly ifUnavailable?: "fail" | undefined }): Once;
   once(key: string, options: OnceOptions = {}): Once<Lease | undefined> {
     text(key, "a key");
-    return Once.of(this.#named("once", key, ...onceConfig(options)), options);
+    const { options: own, said } = onceConfig(options);
+    return Once.of(this.#named("once", key, ...said), own);
   }
 
   /**
@@ -235,8 +236,8 @@ export class Client {
   cached(key: string, options: CachedOptions): Cached {
     text(key, "a key");
     const { fresh, stale, ifUnavailable = "run", ...others } = known(options, OF_A_COPY, "a copy");
-    const once = { ...others, ifUnavailable };
-    return Cached.of(Once.of(this.#named("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...onceConfig(once)), once));
+    const { options: once, said } = onceConfig({ ...others, ifUnavailable });
+    return Cached.of(Once.of(this.#named("cached", key, duration(fresh, "fresh"), duration(stale, "stale"), ...said), once));
   }
 
   /**
@@ -258,8 +259,8 @@ export class Client {
    */
   debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
     text(name, "a debounce's name");
-    known(options, OF_A_DEBOUNCE, "a debounce");
-    return Debounce.of(this.#named("debounce", name, duration(wait, "wait"), milliseconds(options.maxWait, "maxWait")));
+    const { maxWait } = known(options, OF_A_DEBOUNCE, "a debounce");
+    return Debounce.of(this.#named("debounce", name, duration(wait, "wait"), milliseconds(maxWait, "maxWait")));
   }
 
   /**
@@ -269,7 +270,7 @@ export class Client {
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
     const commands = toRaw(reads);
-    return this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]);
+    return inBackground(this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]), this.#maker);
   }
 
   /** If `each`, the reply to a read that failed is its error. */
@@ -280,11 +281,12 @@ export class Client {
 
   /** What the module is told: which kind, of which name or names, and what else is of the kind. */
   #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, hasTurns = false): Lock {
+    const { options: own, said: asked } = lockConfig(options, kind);
     const again = (options: LockOptions) => this.#lock(kind, said, options, hasTurns);
-    const raw = this.#made(...said, ...lockConfig(options, kind));
+    const raw = this.#made(...said, ...asked);
     const names = [said[1]].flat().map((of) => (typeof of === "string" ? of : of[0]));
     // In the order in which errors of the module show them.
     const keys = names.map((name) => this.#prefix + name).sort();
-    return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns: hasTurns && !options.takeOver, again, raw, maker: this.#maker }, options);
+    return Lock.of({ name: names.join(", "), key: keys.join(", "), livesWith: names[0] ?? "", hasTurns: hasTurns && !own.takeOver, again, raw, maker: this.#maker }, own);
   }
 }

@@ -37,25 +37,25 @@ export type Kind = keyof typeof KINDS;
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
 
 /** What a client is made of. */
-export function clientConfig(options: ClientOptions): { readonly said: string; readonly onEvent: ((event: string) => void) | undefined } {
-  if (typeof options !== "object" || options === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(options)}`);
-  known(options, "quorum" in options ? OF_A_QUORUM : "shards" in options ? OF_SHARDS : OF_A_BRIDGE, "a client");
+export function clientConfig(all: ClientOptions): { readonly options: ClientOptions; readonly said: string; readonly onEvent: ((event: string) => void) | undefined } {
+  if (typeof all !== "object" || all === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(all)}`);
+  const options = known(all, "quorum" in all ? OF_A_QUORUM : "shards" in all ? OF_SHARDS : OF_A_BRIDGE, "a client");
   const bridges = toBridges(options);
   const said = words("client", "quorum" in options, bridges, ...toSettings(options));
   const { onEvent } = options;
-  return { said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
+  return { options, said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
 }
 
 /** The settings alone, of a client whose bridge is found elsewhere. */
-export function knownSettings(settings: ClientSettings): ClientSettings {
-  known(settings, SETTINGS, "a client");
+export function knownSettings(all: ClientSettings): ClientSettings {
+  const settings = known(all, SETTINGS, "a client");
   toSettings(settings);
   return settings;
 }
 
-/** Of a lock of any kind. */
-export function lockConfig(options: AnyLockOptions, kind: Kind): Value[] {
-  known(options, KINDS[kind], kind);
+/** Of a lock of any kind: the options as they are, and as the module takes them. */
+export function lockConfig(all: AnyLockOptions, kind: Kind): { readonly options: LockOptions; readonly said: Value[] } {
+  const options = known(all, KINDS[kind], kind);
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
   const { waitForReplicas: replicas } = options;
@@ -65,7 +65,7 @@ export function lockConfig(options: AnyLockOptions, kind: Kind): Value[] {
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
   const { owner } = options;
   if (owner !== undefined) known(owner, OWNER, "owner");
-  return [
+  const said = [
     milliseconds(options.ttl, "ttl"),
     limit(options.wait, "wait"),
     count(options.maxRequests, "maxRequests", 1),
@@ -80,6 +80,7 @@ export function lockConfig(options: AnyLockOptions, kind: Kind): Value[] {
     flag(options.takeOver, "takeOver"),
     flag(options.listen, "listen"),
   ];
+  return { options, said };
 }
 
 /** One of several limits: its name, how many permits there are, and how many are wanted. */
@@ -88,14 +89,14 @@ export function limitConfig(of: Limit): readonly [name: string, limit: number, p
   return [text(name, "a limit's name"), count(limit, "limit", 1) ?? 0, count(permits, "permits", 1)!];
 }
 
-/** Of work that is executed once. */
-export function onceConfig(options: OnceOptions): Value[] {
-  known(options, OF_ONCE, "what is executed once");
+/** The same of work that is executed once. */
+export function onceConfig(all: OnceOptions): { readonly options: OnceOptions; readonly said: Value[] } {
+  const options = known(all, OF_ONCE, "what is executed once");
   const { ifUnavailable = "fail" } = options;
   if (ifUnavailable !== "fail" && ifUnavailable !== "run") throw invalidArgument('ifUnavailable is "fail" or "run"');
   limit(options.maxHold, "maxHold");
   abortSignal(options.signal, "signal");
-  return [
+  const said = [
     milliseconds(options.keep, "keep"),
     optionalText(options.fingerprint, "fingerprint"),
     count(options.maxBytes, "maxBytes"),
@@ -103,6 +104,7 @@ export function onceConfig(options: OnceOptions): Value[] {
     limit(options.wait, "wait"),
     count(options.maxRequests, "maxRequests", 1),
   ];
+  return { options, said };
 }
 
 function toBridges(options: ClientOptions): Value[] {

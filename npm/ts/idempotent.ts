@@ -1,5 +1,5 @@
 // A handler of requests that is executed once for each key, however often they are sent.
-import { callable, flag, type Names, options as known, text } from "./check.js";
+import { callable, flag, given, type Names, options as known, text } from "./check.js";
 import type { Client } from "./client.js";
 import { EdgelockError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
 import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
@@ -97,16 +97,18 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
   if (callable(handler, "handler") === undefined) throw invalidArgument("handler is a function");
   for (const [name, value] of Object.entries({ key, scope, fingerprint, keepIf, onNotKept })) callable(value, name);
   flag(required, "required");
+  if (typeof client !== "function") checkClient(client);
   return async (request, ...rest) => {
-    const given = await key(request, ...rest);
-    if (given === INVALID) return problem(400, "Idempotency-Key is invalid", "It is a string of 1 to 255 visible characters of ASCII.");
-    if (given === null) {
+    const named = await key(request, ...rest);
+    if (named === INVALID) return problem(400, "Idempotency-Key is invalid", "It is a string of 1 to 255 visible characters of ASCII.");
+    if (named === null) {
       if (!required || !/^(POST|PATCH)$/i.test(request.method)) return handler(request, ...rest);
       return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
     }
-    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${given}` : given;
+    text(named, "a key");
+    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${named}` : named;
     const print = fingerprint && text(await fingerprint(request, ...rest), "a fingerprint");
-    const of = typeof client === "function" ? client(request, ...rest) : client;
+    const of = typeof client === "function" ? checkClient(client(request, ...rest)) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
     let own: Response | undefined;
     let failure: { readonly error: unknown } | undefined;
@@ -137,6 +139,12 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       throw error;
     }
   };
+}
+
+/** Not by `instanceof`: a bundle may have the package twice. */
+function checkClient(client: Client | undefined): Client {
+  if (typeof client?.once === "function") return client;
+  throw invalidArgument(`client is a Client, or a function that makes one, not ${given(client)}`);
 }
 
 function scoped(scope: unknown): string {

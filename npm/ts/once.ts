@@ -78,7 +78,7 @@ export class Once<L extends Lease | undefined = Lease> {
   private constructor(made: Named, options: OnceOptions) {
     this.key = made.name;
     this.#made = made;
-    this.#options = { ...options };
+    this.#options = options;
   }
 
   /** @internal */

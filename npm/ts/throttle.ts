@@ -1,5 +1,6 @@
 // Lets one call through in a window, and tells the others when the next may go.
 import { type CallOptions, signalOf } from "./abort.js";
+import { inBackground } from "./going-on.js";
 import { callOf, type Named } from "./instance.js";
 
 /** Whether a call went through. */
@@ -42,7 +43,7 @@ export class Throttle {
    * the client undoes in the background what Redis may have of the call.
    */
   async tryPass(options: CallOptions = {}): Promise<ThrottleOutcome> {
-    const { value } = await callOf(this.#made, "call", [signalOf(options)]);
+    const { value } = await inBackground(callOf(this.#made, "call", [signalOf(options)]), this.#made.host);
     const retryAfter = value as number | null;
     return retryAfter === null ? { passed: true } : { passed: false, retryAfter };
   }

@@ -57,6 +57,14 @@ impl<K: Ord, V> Map<K, V> {
         self.0.iter()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&V) -> bool) {
+        self.0.retain(|(_, value)| keeps(value));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

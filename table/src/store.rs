@@ -48,10 +48,15 @@ impl Entry {
     }
 }
 
+/// So many keys are no crowd.
+const FEW: usize = 128;
+
 /// All keys, by a clock that somebody else turns.
 #[derive(Clone, Default)]
 pub(crate) struct Store {
     keys: Map<Vec<u8>, Entry>,
+    /// With so many keys it looks which of them have ended.
+    crowd: usize,
     pub(crate) now_us: i64,
 }
 
@@ -148,6 +153,17 @@ impl Store {
     pub(crate) fn put(&mut self, key: &[u8], value: impl Into<Value>, expires: Option<i64>) {
         let value = value.into();
         self.keys.insert(key.to_owned(), Entry { value, expires });
+        if self.keys.len() > self.crowd {
+            self.sweep();
+        }
+    }
+
+    /// Drops the keys that have ended, of which nobody asks for some again. It looks again once
+    /// there are twice as many as it leaves, so each key costs about two looks.
+    fn sweep(&mut self) {
+        let now = self.now_ms();
+        self.keys.retain(|entry| !entry.is_over(now));
+        self.crowd = 2 * self.keys.len().max(FEW);
     }
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {

@@ -59,6 +59,18 @@ fn time_passes_only_when_the_caller_says_so() {
 }
 
 #[test]
+fn of_keys_that_have_ended_few_are_left_though_nobody_asks_for_them_again() {
+    let mut table = Table::default();
+    for ms in 0..10_000 {
+        let key = format!("receipt:{ms}");
+        table.execute(ms * 1_000, &[b"SET", key.as_bytes(), b"x", b"PX", b"100"]);
+    }
+    // At an earlier time none has ended.
+    assert!(table.keys(0).count() < 1_000);
+    assert_eq!(table.keys(9_999_000).count(), 101);
+}
+
+#[test]
 fn a_script_that_fails_keeps_what_it_has_written() {
     let mut table = Table::default();
     let script = "redis.call('SET', KEYS[1], '1') redis.call('INCR', KEYS[2])";
