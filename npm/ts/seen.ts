@@ -20,6 +20,18 @@ const OLD = 600_000;
 /** For so long the next turn waits for those whom the last one answered, in milliseconds. */
 const COME_BACK_WITHIN = 3;
 
+/**
+ * While another isolate writes, too, the next turn lets it go first: for this part of the time that
+ * the last one took, but so many milliseconds at most.
+ */
+const FOR_RIVALS = [3, 10] as const;
+
+/** Behind a guess that found what another isolate wrote, so many turns expect that to go on. */
+const RIVALS = 3;
+
+/** If so many turns in a row were always wrong, what they read may never repeat. */
+const IN_VAIN = 2;
+
 /** After a turn that met several others, so many more turns expect them. */
 const CROWDED = 4;
 
@@ -31,8 +43,12 @@ interface Last {
   readonly found: Map<string, Reply | undefined>;
   readonly asked: ReadonlySet<string>;
   endedAt: number;
-  /** The last guesses were wrong, though what the reads found was known. */
-  isInVain: boolean;
+  /** How long that turn took. */
+  took: number;
+  /** So many turns let another isolate go first. */
+  rivals: number;
+  /** All guesses of the last so many turns were wrong, though what the reads found was known. */
+  inVain: number;
   /** Several others have turns of it, too: so many turns may meet fewer. */
   crowded: number;
   /** How many items were there when it ended: its own, and those that waited. */
@@ -60,13 +76,16 @@ export class Seen {
   }
 
   /**
-   * Waits while more than the items that are `here` may come at once, behind the end of a turn, and
-   * for those that come in this moment.
+   * Waits, just behind the end of a turn, while more than the items that are `here` may come at
+   * once. With another isolate, it waits even if all are there.
    */
-  async gather(name: string, here: () => number): Promise<void> {
-    for (let ms = 0; ms < COME_BACK_WITHIN; ms++) {
+  async pause(name: string, here: () => number): Promise<void> {
+    for (let ms = 0; ; ms++) {
       const last = this.#names.get(name);
-      if (!last || here() >= last.wereThere || performance.now() - last.endedAt >= COME_BACK_WITHIN) return;
+      if (!last) return;
+      const [part, longest] = FOR_RIVALS;
+      const [most, within] = last.rivals > 0 ? [Infinity, Math.min(last.took / part, longest)] : [last.wereThere, COME_BACK_WITHIN];
+      if (here() >= most || Math.max(ms, performance.now() - last.endedAt) >= within) return;
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
@@ -96,7 +115,9 @@ export class Seen {
       found: new Map(common.map((read, at) => [text(read), found[at]])),
       asked: asked(reads),
       endedAt: 0,
-      isInVain: before?.isInVain ?? false,
+      took: 0,
+      rivals: before?.rivals ?? 0,
+      inVain: before?.inVain ?? 0,
       crowded: before?.crowded ?? 0,
       wereThere: 0,
     };
@@ -109,8 +130,12 @@ export class Seen {
     if (!last) return;
     [last.redis, last.at] = [redis, performance.now()];
     for (const [at, read] of reads.commands.entries()) {
-      if (!isExact(found[at])) last.found.delete(text(read));
-      else if (last.found.has(text(read))) last.found.set(text(read), found[at]);
+      const known = text(read);
+      if (!isExact(found[at])) last.found.delete(known);
+      else if (last.found.has(known) && JSON.stringify(last.found.get(known)) !== JSON.stringify(found[at])) {
+        last.found.set(known, found[at]);
+        last.rivals = RIVALS;
+      }
     }
   }
 
@@ -137,14 +162,15 @@ export class Seen {
     if (last) last.crowded = ahead > 0 ? CROWDED : Math.max(last.crowded - 1, 0);
   }
 
-  /** Whether the last turn that guessed was wrong twice. */
+  /** Whether the last turns guessed in vain. */
   isInVain(name: string): boolean {
-    return this.#names.get(name)?.isInVain ?? false;
+    return (this.#names.get(name)?.inVain ?? 0) >= IN_VAIN;
   }
 
+  /** A turn took the lock, since all of its guesses were wrong. */
   wasInVain(name: string): void {
     const last = this.#names.get(name);
-    if (last) last.isInVain = true;
+    if (last) last.inVain++;
   }
 
   /** Nothing is known of this name any more. */
@@ -152,10 +178,12 @@ export class Seen {
     this.#names.delete(name);
   }
 
-  /** A turn of one request ends, and so many items are there. */
-  ends(name: string, here: number): void {
+  /** A guess that began then was right, and so many items are there. */
+  ends(name: string, begunAt: number, here: number): void {
     const last = this.#names.get(name);
-    if (last) [last.endedAt, last.wereThere, last.isInVain] = [performance.now(), here, false];
+    if (!last) return;
+    [last.endedAt, last.wereThere, last.inVain] = [performance.now(), here, 0];
+    [last.took, last.rivals] = [last.endedAt - begunAt, Math.max(last.rivals - 1, 0)];
   }
 }
 

@@ -51,6 +51,9 @@ interface Prepared<Item, Answer> {
 /** How often a turn asks though another has the lock. */
 const HELD = 2;
 
+/** So many guesses of a turn leave the lock free if they are wrong. */
+const LEAVING = 2;
+
 /** So many items share the requests of a wait. */
 const MANY = 2;
 
@@ -90,22 +93,22 @@ export class Turns<Item, Answer, State> {
     return !this.#usesFence && home.mayGuess(sent);
   }
 
-  /** As src/group/guess.rs says: guesses until it is right, was held twice, or was wrong twice. */
+  /** As src/group/guess.rs says: guesses until it is right, was held twice, or was wrong thrice. */
   async #tryGuess(driven: Driven<Asked<Item>, Answer>): Promise<Found<Item> | NeedsLock | Over> {
     const { line, home, giveUp } = driven;
     let [sent, held] = [0, 0];
     if (this.#seen.isCrowded(home.key) && line.here >= MANY) return { sent };
-    let isWrong = this.#seen.isInVain(home.key);
+    let leaving = this.#seen.isInVain(home.key) ? 0 : LEAVING;
     while (held < HELD) {
       const mayAgain = this.#mayGuess(home, sent + 1);
       if (!mayAgain && !this.#mayGuess(home, sent)) break;
       if (sent > 0 && performance.now() >= giveUp) break;
-      const takes = isWrong || !mayAgain;
+      const takes = leaving === 0 || !mayAgain;
       const outcome = await this.#guess(driven, sent, takes);
       if (!("sent" in outcome)) return outcome;
       if (outcome.sent === 0) break;
       sent += outcome.sent;
-      if (outcome.isWrong) isWrong = true;
+      if (outcome.isWrong) leaving--;
       else held++;
     }
     return { sent };
@@ -117,7 +120,7 @@ export class Turns<Item, Answer, State> {
    */
   async #guess(driven: Driven<Asked<Item>, Answer>, sent: number, takes: boolean): Promise<Found<Item> | NeedsLock | Over> {
     const { line, turn, lock, home } = driven;
-    if (sent === 0) await this.#seen.gather(home.key, () => line.here);
+    if (sent === 0) await this.#seen.pause(home.key, () => line.here);
     const prepared = this.#prepare(driven);
     if (!("items" in prepared)) return prepared;
     return this.#send(driven, prepared, { sent, takes }, (guess) =>
@@ -195,6 +198,7 @@ export class Turns<Item, Answer, State> {
   ): Promise<Found<Item> | NeedsLock | Over> {
     const { outcomes, writes, firstWrite } = decided ?? NOTHING;
     const until = redis + Math.min(home.ttl, LATEST) * 1000;
+    const begunAt = performance.now();
     let guessed;
     try {
       guessed = await ask({ ...options, reads: reads.commands, found, writes: [...writes, ...common], told: common.length, until });
@@ -222,7 +226,7 @@ export class Turns<Item, Answer, State> {
     }
     const behind = replies.splice(writes.length);
     if (writes.length + common.length > 0) this.#seen.note(home.key, guessed.at, common, behind, reads);
-    this.#seen.ends(home.key, line.here);
+    this.#seen.ends(home.key, begunAt, line.here);
     line.end(turn, [...outcomes.slice(0, firstWrite), ...committed(decided ?? NOTHING, replies, home.key)]);
     return { count: items.length };
   }

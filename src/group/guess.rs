@@ -7,7 +7,7 @@
 //!  decide by a guess ──▶ send ──┬── right: all are told │     decide by what its last holder
 //!        ▲                      ├───────────────────────┘     left ──▶ send ──┬── right
 //!        └──────────────────────┤ wrong                                       │ wrong
-//!                               └── wrong twice: the turn has the lock, ◀─────┘
+//!                               └── wrong thrice: the turn has the lock, ◀────┘
 //!                                   and decides once more
 //! ```
 //!
@@ -17,11 +17,13 @@
 //! writes change, as under the lock. Otherwise the script tells what the reads found, and leaves a
 //! mark that no copy of the request passes.
 //!
-//! The first guess that is wrong leaves the lock free. Two processes that write all the time are
-//! right by turns then: one knows what the other wrote, and is back before that one's next guess.
-//! Under a lock each would wait for the other. The second guess that is wrong takes the lock, and
-//! so does the first one of the turns behind it, until one is right: what the reads find may never
-//! repeat.
+//! A guess that is wrong leaves the lock free. Two processes that write all the time are right by
+//! turns then: who was right lets the other go first ([`Seen::pause`]), and the other knows by then
+//! what that one wrote. Under a lock each would wait for the other. The third guess of a turn takes
+//! the lock if it is wrong, too. If two turns in a row had to, the next ones take it by their first
+//! guess, until one is right: what the reads find may never repeat.
+//!
+//! [`Seen::pause`]: super::seen::Seen::pause
 //!
 //! Of several processes most guesses are wrong. So a turn that met a queue is followed by turns
 //! that stand in it. Who gives the lock on tells the next holder what its shared reads find behind
@@ -64,6 +66,9 @@ const LATEST: Duration = Duration::from_secs(20);
 /// in the queue.
 const HELD: u32 = 2;
 
+/// So many guesses of a turn leave the lock free if they are wrong.
+const LEAVING: u32 = 2;
+
 /// So many items share the requests of a wait.
 const MANY: usize = 2;
 
@@ -82,19 +87,22 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
         return Err(0);
     }
     // Pauses are counted: clocks of different clients may have nothing in common.
-    let come_back = known.seen.come_back(lock.key(), lock.runtime().now());
-    let (most, within) = come_back.unwrap_or_default();
+    let pause = known.seen.pause(lock.key(), lock.runtime().now());
+    let (most, within) = pause.unwrap_or_default();
     let mut pauses = 0..within.as_millis();
     while turn.here() < most && pauses.next().is_some() {
         lock.runtime().sleep(Duration::from_millis(1)).await;
     }
-    let (mut sent, mut held, mut is_wrong) = (0, 0, known.seen.is_in_vain(lock.key()));
+    let (mut sent, mut held, mut leaving) = (0, 0, LEAVING);
+    if known.seen.is_in_vain(lock.key()) {
+        leaving = 0;
+    }
     while held < HELD {
         let lock = lock.without(sent);
         if !lock.has_turns() {
             break;
         }
-        let if_wrong = match is_wrong || !lock.without(1).has_turns() {
+        let if_wrong = match leaving == 0 || !lock.without(1).has_turns() {
             true => IfWrong::Takes,
             false => IfWrong::Leaves,
         };
@@ -111,7 +119,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
             }
             Tried::Wrong(requests) => {
                 sent += requests;
-                is_wrong = true;
+                leaving -= 1;
             }
         }
     }

@@ -57,7 +57,8 @@ impl<S: Section> Guessed<S> {
         let behind = answers.split_off(decided.first_write.min(count));
         answers.extend(decided.committed(behind, replies));
         // Behind a turn that took the lock nobody is waited for: others want it.
-        (work.known.seen).ends(work.lock.key(), work.lock.runtime().now(), work.turn.here());
+        let ended = (work.lock.runtime().now(), work.turn.here());
+        (work.known.seen).ends(work.lock.key(), self.begun_at, ended);
         let waiting = work.turn.end(answers);
         observe(work.lock, count, waiting, self.begun_at);
     }

@@ -28,6 +28,17 @@ const OLD: Duration = Duration::from_secs(600);
 /// Otherwise they would come just too late for it, each time.
 const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
 
+/// While another process writes, too, the next turn lets it go first: for this part of the time that
+/// the last one took, if that is not longer. So the other's request, which knows what this process
+/// wrote, is there a moment before this one's.
+const FOR_RIVALS: (u32, Duration) = (3, Duration::from_millis(10));
+
+/// Behind a guess that found what another process wrote, so many turns expect that to go on.
+const RIVALS: u8 = 3;
+
+/// If so many turns in a row were always wrong, what they read may never repeat.
+const IN_VAIN: u8 = 2;
+
 /// After a turn that met several others, so many more turns expect them.
 const CROWDED: u8 = 4;
 
@@ -42,8 +53,12 @@ struct Last {
     found: HashMap<Command, Reply>,
     asked: Vec<Command>,
     ended_at: Instant,
-    /// The last guesses were wrong, though what the reads found was known.
-    is_in_vain: bool,
+    /// How long that turn took.
+    took: Duration,
+    /// So many turns let another process go first.
+    rivals: u8,
+    /// All guesses of the last so many turns were wrong, though what the reads found was known.
+    in_vain: u8,
     /// Several others have turns of it, too: so many turns may meet fewer.
     crowded: u8,
     /// How many items were there when it ended: its own, and those that waited.
@@ -85,10 +100,17 @@ impl Seen {
         locked(&self.0).get(name)?.as_ref().map(tell)
     }
 
-    /// How many items may soon be there, just behind the end of a turn, and how soon.
-    pub(super) fn come_back(&self, name: &str, now: Instant) -> Option<(usize, Duration)> {
-        let within = |last: &Last| COME_BACK_WITHIN.saturating_sub(now.since(last.ended_at));
-        self.last(name, |last| (last.were_there, within(last)))
+    /// For how many items the next turn waits, just behind the end of one, and for how long. With
+    /// another process, it waits even if all are there.
+    pub(super) fn pause(&self, name: &str, now: Instant) -> Option<(usize, Duration)> {
+        self.last(name, |last| {
+            let (part, longest) = FOR_RIVALS;
+            let (most, within) = match last.rivals {
+                0 => (last.were_there, COME_BACK_WITHIN),
+                _ => (usize::MAX, longest.min(last.took / part)),
+            };
+            (most, within.saturating_sub(now.since(last.ended_at)))
+        })
     }
 
     /// Whether it is known what turns share. After a turn of something else it is not.
@@ -141,10 +163,10 @@ impl Seen {
                 names.remove(&oldest);
             }
         }
-        let (is_in_vain, crowded) = match names.get(name) {
+        let (rivals, in_vain, crowded) = match names.get(name) {
             Some(None) => return,
-            Some(Some(last)) => (last.is_in_vain, last.crowded),
-            None => (false, 0),
+            Some(Some(last)) => (last.rivals, last.in_vain, last.crowded),
+            None => (0, 0, 0),
         };
         let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
         let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
@@ -158,7 +180,9 @@ impl Seen {
             found,
             asked: asked(reads),
             ended_at: at,
-            is_in_vain,
+            took: Duration::ZERO,
+            rivals,
+            in_vain,
             crowded,
             were_there: 0,
         });
@@ -182,17 +206,22 @@ impl Seen {
                     Reply::Error(_) => drop(last.found.remove(read)),
                     reply => {
                         let known = last.found.get_mut(read);
-                        known.into_iter().for_each(|known| known.clone_from(reply));
+                        let changed = known.filter(|known| *known != reply);
+                        if let Some(known) = changed {
+                            known.clone_from(reply);
+                            last.rivals = RIVALS;
+                        }
                     }
                 }
             }
         });
     }
 
-    /// A guess was right, and so many items were there at its end.
-    pub(super) fn ends(&self, name: &str, at: Instant, were_there: usize) {
+    /// A guess that began then was right: it ended at this time, and so many items were there.
+    pub(super) fn ends(&self, name: &str, began: Instant, (at, were_there): (Instant, usize)) {
         self.change(name, |last| {
-            (last.ended_at, last.were_there, last.is_in_vain) = (at, were_there, false);
+            (last.ended_at, last.were_there, last.took) = (at, were_there, at.since(began));
+            (last.rivals, last.in_vain) = (last.rivals.saturating_sub(1), 0);
         });
     }
 
@@ -211,13 +240,14 @@ impl Seen {
         });
     }
 
-    /// Whether the last turn that guessed was wrong twice.
+    /// Whether the last turns guessed in vain.
     pub(super) fn is_in_vain(&self, name: &str) -> bool {
-        self.last(name, |last| last.is_in_vain).unwrap_or_default()
+        self.last(name, |last| last.in_vain >= IN_VAIN) == Some(true)
     }
 
+    /// A turn took the lock, since all of its guesses were wrong.
     pub(super) fn was_in_vain(&self, name: &str) {
-        self.change(name, |last| last.is_in_vain = true);
+        self.change(name, |last| last.in_vain = last.in_vain.saturating_add(1));
     }
 
     /// Whether several others have turns of it, too.
