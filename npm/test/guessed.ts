@@ -198,7 +198,7 @@ export const guessed: Suite = {
     await stack.redis("DEL ~orders");
     const timed = new Stock(stack);
     // Two guesses are wrong, and later turns take the lock with the first.
-    equal(await cost(stack, lock, network, { ...timed, reads: (number) => [...timed.reads(number), ["TIME"]] }), [3, 2, 2]);
+    equal(await cost(stack, lock, network, { ...timed, reads: (number) => [...timed.reads(number), ["TIME"]] }), [4, 2, 2]);
     // A writer excludes readers, whom such a turn would not see.
     await stack.redis("DEL ~orders");
     const writer = stack.client({ fetch: network.fetch }).readWrite("a").write();
@@ -389,11 +389,12 @@ export const guessed: Suite = {
   async a_driver_that_is_gone_behind_its_request_leaves_its_items_unknown_and_no_lock_behind(stack) {
     const { lock } = watched(stack);
     const sale = await begun(stack, lock);
-    // It expects something else, twice, so its second request takes the lock.
+    // It expects something else, thrice, so its third request takes the lock.
     await stack.redis("SET ~stock 50");
-    const network = new Network("pass", "withhold the answer", "hang", "hang");
+    const network = new Network("pass", "pass", "withhold the answer", "hang", "hang");
     const fetch = async (url: string, init: FetchInit) => {
-      if (network.seen.length === 1) await stack.redis("SET ~stock 40");
+      if (network.seen.length === 1) await stack.redis("SET ~stock 45");
+      if (network.seen.length === 2) await stack.redis("SET ~stock 40");
       return network.fetch(url, init);
     };
     const gone = watched(stack, network, { requestTimeout: 3_000, fetch });

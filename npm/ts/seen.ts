@@ -29,9 +29,6 @@ const FOR_RIVALS = [3, 10] as const;
 /** Behind a guess that found what another isolate wrote, so many turns expect that to go on. */
 const RIVALS = 3;
 
-/** If so many turns in a row were always wrong, what they read may never repeat. */
-const IN_VAIN = 2;
-
 /** After a turn that met several others, so many more turns expect them. */
 const CROWDED = 4;
 
@@ -47,8 +44,8 @@ interface Last {
   took: number;
   /** So many turns let another isolate go first. */
   rivals: number;
-  /** All guesses of the last so many turns were wrong, though what the reads found was known. */
-  inVain: number;
+  /** The last guesses were wrong, though what the reads found was known. */
+  isInVain: boolean;
   /** Several others have turns of it, too: so many turns may meet fewer. */
   crowded: number;
   /** How many items were there when it ended: its own, and those that waited. */
@@ -117,7 +114,7 @@ export class Seen {
       endedAt: 0,
       took: 0,
       rivals: before?.rivals ?? 0,
-      inVain: before?.inVain ?? 0,
+      isInVain: before?.isInVain ?? false,
       crowded: before?.crowded ?? 0,
       wereThere: 0,
     };
@@ -162,15 +159,14 @@ export class Seen {
     if (last) last.crowded = ahead > 0 ? CROWDED : Math.max(last.crowded - 1, 0);
   }
 
-  /** Whether the last turns guessed in vain. */
+  /** Whether the last turn that guessed was always wrong. */
   isInVain(name: string): boolean {
-    return (this.#names.get(name)?.inVain ?? 0) >= IN_VAIN;
+    return this.#names.get(name)?.isInVain ?? false;
   }
 
-  /** A turn took the lock, since all of its guesses were wrong. */
   wasInVain(name: string): void {
     const last = this.#names.get(name);
-    if (last) last.inVain++;
+    if (last) last.isInVain = true;
   }
 
   /** Nothing is known of this name any more. */
@@ -182,7 +178,7 @@ export class Seen {
   ends(name: string, begunAt: number, here: number): void {
     const last = this.#names.get(name);
     if (!last) return;
-    [last.endedAt, last.wereThere, last.inVain] = [performance.now(), here, 0];
+    [last.endedAt, last.wereThere, last.isInVain] = [performance.now(), here, false];
     [last.took, last.rivals] = [last.endedAt - begunAt, Math.max(last.rivals - 1, 0)];
   }
 }

@@ -19,9 +19,9 @@
 //!
 //! A guess that is wrong leaves the lock free. Two processes that write all the time are right by
 //! turns then: who was right lets the other go first ([`Seen::pause`]), and the other knows by then
-//! what that one wrote. Under a lock each would wait for the other. The third guess of a turn takes
-//! the lock if it is wrong, too. If two turns in a row had to, the next ones take it by their first
-//! guess, until one is right: what the reads find may never repeat.
+//! what that one wrote. Under a lock each would wait for the other. The third guess that is wrong
+//! takes the lock, and so does the first one of the turns behind it, until one is right: what the
+//! reads find may never repeat.
 //!
 //! [`Seen::pause`]: super::seen::Seen::pause
 //!

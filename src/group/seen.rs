@@ -28,16 +28,13 @@ const OLD: Duration = Duration::from_secs(600);
 /// Otherwise they would come just too late for it, each time.
 const COME_BACK_WITHIN: Duration = Duration::from_millis(3);
 
-/// While another process writes, too, the next turn lets it go first: for this part of the time that
-/// the last one took, if that is not longer. So the other's request, which knows what this process
-/// wrote, is there a moment before this one's.
+/// While another process writes, too, the next turn lets it go first: for this part of the time
+/// that the last one took, but so long at most. So the other's request, which knows what this
+/// process wrote, is there a moment before this one's.
 const FOR_RIVALS: (u32, Duration) = (3, Duration::from_millis(10));
 
 /// Behind a guess that found what another process wrote, so many turns expect that to go on.
 const RIVALS: u8 = 3;
-
-/// If so many turns in a row were always wrong, what they read may never repeat.
-const IN_VAIN: u8 = 2;
 
 /// After a turn that met several others, so many more turns expect them.
 const CROWDED: u8 = 4;
@@ -57,8 +54,8 @@ struct Last {
     took: Duration,
     /// So many turns let another process go first.
     rivals: u8,
-    /// All guesses of the last so many turns were wrong, though what the reads found was known.
-    in_vain: u8,
+    /// The last guesses were wrong, though what the reads found was known.
+    is_in_vain: bool,
     /// Several others have turns of it, too: so many turns may meet fewer.
     crowded: u8,
     /// How many items were there when it ended: its own, and those that waited.
@@ -163,10 +160,10 @@ impl Seen {
                 names.remove(&oldest);
             }
         }
-        let (rivals, in_vain, crowded) = match names.get(name) {
+        let (rivals, is_in_vain, crowded) = match names.get(name) {
             Some(None) => return,
-            Some(Some(last)) => (last.rivals, last.in_vain, last.crowded),
-            None => (0, 0, 0),
+            Some(Some(last)) => (last.rivals, last.is_in_vain, last.crowded),
+            None => (0, false, 0),
         };
         let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
         let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
@@ -182,7 +179,7 @@ impl Seen {
             ended_at: at,
             took: Duration::ZERO,
             rivals,
-            in_vain,
+            is_in_vain,
             crowded,
             were_there: 0,
         });
@@ -221,7 +218,7 @@ impl Seen {
     pub(super) fn ends(&self, name: &str, began: Instant, (at, were_there): (Instant, usize)) {
         self.change(name, |last| {
             (last.ended_at, last.were_there, last.took) = (at, were_there, at.since(began));
-            (last.rivals, last.in_vain) = (last.rivals.saturating_sub(1), 0);
+            (last.rivals, last.is_in_vain) = (last.rivals.saturating_sub(1), false);
         });
     }
 
@@ -240,14 +237,13 @@ impl Seen {
         });
     }
 
-    /// Whether the last turns guessed in vain.
+    /// Whether the last turn that guessed was always wrong.
     pub(super) fn is_in_vain(&self, name: &str) -> bool {
-        self.last(name, |last| last.in_vain >= IN_VAIN) == Some(true)
+        self.last(name, |last| last.is_in_vain).unwrap_or_default()
     }
 
-    /// A turn took the lock, since all of its guesses were wrong.
     pub(super) fn was_in_vain(&self, name: &str) {
-        self.change(name, |last| last.in_vain = last.in_vain.saturating_add(1));
+        self.change(name, |last| last.is_in_vain = true);
     }
 
     /// Whether several others have turns of it, too.
