@@ -95,22 +95,23 @@ export class GroupCommit<Item, Answer, State = undefined> {
   async submit(lock: Lock, item: Item, options: CallOptions = {}): Promise<Answer> {
     const signal = signalOf(options);
     if (!(lock instanceof Lock)) throw invalidArgument("a group commit is submitted to with a lock");
-    if (!lock.home.hasTurns) throw invalidArgument("a semaphore, reservations, a reentrant lock, a lock to read under, several names or limits, or one that is taken over has no turns that callers could share");
+    const { home } = lock;
+    if (!home.hasTurns) throw invalidArgument("a semaphore, reservations, a reentrant lock, a lock to read under, several names or limits, or one that is taken over has no turns that callers could share");
     const raw = toRaw(said(this.#section.reads(item), "reads"));
     // Invalid reads of one item must not fail the others.
-    lock.home.checkReads(raw);
+    home.checkReads(raw);
     // A section may use its arrays again.
     const reads = fromRaw(raw);
     const asked = { item, reads };
     const bytes = bytesOf(reads);
-    const giveUp = performance.now() + lock.home.wait;
-    if (this.#section.peek && !lock.home.waitsForReplicas && bytes <= this.#bound.bytes) {
+    const giveUp = performance.now() + home.wait;
+    if (this.#section.peek && !home.waitsForReplicas && bytes <= this.#bound.bytes) {
       // Another client's look may hang. Then the turn decides.
-      const until = performance.now() + lock.home.requestTimeout / 2;
-      const seen = await this.#looks.submit(lock, asked, bytes, until, signal);
+      const until = performance.now() + home.requestTimeout / 2;
+      const seen = await this.#looks.submit(home, asked, bytes, until, signal);
       if (seen) return seen.answer;
     }
-    return this.#turns.submit(lock, asked, bytes, giveUp, signal);
+    return this.#turns.submit(home, asked, bytes, giveUp, signal);
   }
 
   async #look({ line, turn, home }: Driven<Asked<Item>, Looked<Answer>>): Promise<void> {

@@ -42,11 +42,10 @@ export class Lines<Item, Answer> {
   }
 
   /**
-   * The outcome of `item` under the name of `lock`. Its turn must begin before `giveUp`, unless
+   * The outcome of `item` at the lock of `home`. Its turn must begin before `giveUp`, unless
    * `signal` removes it before.
    */
-  submit(lock: Lock, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
-    const { home } = lock;
+  submit(home: Home, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     // If it is next to drive, those behind it need it; if not, it leaves once its wait is over.
     return inBackground(this.#submit(home, item, bytes, giveUp, [...home.signals, signal]), home);
   }

@@ -163,9 +163,16 @@ export class Lock {
   get home(): Home {
     const { ttl = 10_000, wait = 5_000, signal, waitForReplicas } = this.#options;
     const { key, livesWith, hasTurns, again, raw, maker } = this.#made;
+    const { fetch, waitUntil, goingOn, requestTimeout, tell } = maker;
     const { instance, value: lock } = raw.get();
+    // Not `...maker`: that takes a tenth of an order's time.
     return {
-      ...maker,
+      fetch,
+      waitUntil,
+      signal: maker.signal,
+      goingOn,
+      requestTimeout,
+      tell,
       readEach: (reads) => maker.readEach(reads, livesWith),
       key,
       hasTurns,

@@ -1,13 +1,16 @@
 // The route of an order, which is the same for every shop, and the outcomes of an order.
 const ROUTE = /^\/sales\/([\w-]+)\/orders$/;
 
-/** A Worker whose orders are sold by `sell(env, sku, order)`, which returns `[status, body]`. */
+/**
+ * A Worker whose orders are sold by `sell(env, sku, order, request, context)`, which returns
+ * `[status, body]`.
+ */
 export function shop(sell) {
   return {
-    async fetch(request, env) {
+    async fetch(request, env, context) {
       const sku = new URL(request.url).pathname.match(ROUTE)?.[1];
       if (sku === undefined) return new Response("no such route", { status: 404 });
-      const [status, body] = await sell(env, sku, await request.json());
+      const [status, body] = await sell(env, sku, await request.json(), request, context);
       const headers = { "content-type": "application/json" };
       if (status === 503) headers["retry-after"] = "1";
       return new Response(JSON.stringify(body), { status, headers });

@@ -32,6 +32,8 @@ pub(super) enum Shop {
     Lock,
     /// @upstash/lock, tried three times by default
     LockDefault,
+    /// Shared turns of the npm package
+    Package,
     /// The project's Worker
     Edgelock,
 }
@@ -45,8 +47,12 @@ impl Shop {
 
 /// Bundles the Workers that are not the project's own, and returns their folder.
 pub(super) fn bundle() -> Result<PathBuf> {
+    programs::xtask(&["build-npm"])?;
+    let package = paths::npm_package().join("workerd.js");
     let folder = paths::target().join("bench/sale");
-    let scripts = ["constant", "script", "gathered", "object", "lock"];
+    let scripts = [
+        "constant", "script", "gathered", "object", "lock", "package",
+    ];
     programs::run(
         Command::new(paths::npm_bin("esbuild"))
             .args(scripts.map(|script| format!("bench/scripts/sale/{script}.js")))
@@ -54,6 +60,8 @@ pub(super) fn bundle() -> Result<PathBuf> {
             .args(["--bundle", "--format=esm", "--log-level=warning"])
             .args(["--platform=browser", "--conditions=workerd"])
             .arg("--external:cloudflare:workers")
+            .args(["--loader:.wasm=copy", "--asset-names=package/[name]"])
+            .arg(format!("--alias:edgelock={}", package.display()))
             .arg("--alias:@upstash/redis=@upstash/redis/cloudflare")
             .arg("--entry-names=[name]/index")
             .arg(format!("--outdir={}", folder.display())),
