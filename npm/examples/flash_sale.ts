@@ -23,6 +23,7 @@ interface Sold {
 }
 
 const orders = new GroupCommit({
+  usesFence: false,
   reads: ({ sku, order, buyer }: Order) => [
     ["GET", { key: `sale:{${sku}}:stock` }],
     ["HGET", { key: `sale:{${sku}}:orders` }, order],

@@ -28,9 +28,9 @@ export interface Section<Item, Answer, State = undefined> {
    * round trip. The items are decided by guesses of what their reads will find: what the last turn
    * of this isolate left, what a look found, and nothing for other keys. The request writes only if
    * the lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-   * written, and the items are decided again by what was found. If that guess is wrong too, the
-   * turn takes the lock. So `decide` must accept replies that were never true, such as nothing for
-   * a key that is always there, and must depend only on its arguments.
+   * written, and the items are decided again by what was found. If the third guess is wrong too,
+   * the turn takes the lock. So `decide` must accept replies that were never true, such as nothing
+   * for a key that is always there, and must depend only on its arguments.
    *
    * A turn takes the lock if its reads have what never repeats, such as `TIME` or `PTTL`. The same
    * holds for replies that are no text; for reads that all items have, if they find more than 4 KiB

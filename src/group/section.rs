@@ -23,7 +23,7 @@ pub trait Section: Send + Sync + 'static {
     /// round trip. The items are decided by guesses of what their reads will find: what the last
     /// turn of this process left, what a look found, and nothing for other keys. The request writes
     /// only if the lock is free, nobody waits for it, and the reads find exactly that. Otherwise
-    /// nothing is written, and the items are decided again by what was found. If that guess is
+    /// nothing is written, and the items are decided again by what was found. If the third guess is
     /// wrong too, the turn takes the lock. So `decide` must accept replies that were never true,
     /// such as nothing for a key that is always there.
     ///
