@@ -87,40 +87,12 @@ impl Thing {
                 let made = checked(client::make(client, what, words))?;
                 return made.map(|made| Some(Self(made))).ok_or_else(unknown);
             }
-            (Kind::Lock(lock), "resume") => {
-                let token = checked(Token::parse(&words.text()).map_err(Fault::from))?;
-                let held = checked(lock.resume_held(token))?;
-                return Ok(Some(Self(Kind::Lease(held))));
-            }
-            (Kind::Lock(lock), "tryAcquire") => lock.try_steps(),
-            (Kind::Lock(lock), "acquire") => lock.acquire_steps(&words.commands()),
-            (Kind::Lock(lock), "tryAndRead") => lock.try_and_read_steps(&words.commands()),
-            (Kind::Lock(lock), "guess") => {
-                let (steps, token) = checked(lock.guess_steps(&guessed(words)))?;
-                return Ok(Some(Self::call(steps, Some(token))));
-            }
-            (Kind::Lock(lock), "inspect") => lock.inspect_steps(),
-            (Kind::Lock(lock), "forceRelease") => lock.force_release_steps(),
+            (Kind::Lock(lock), what) => return of_lock(lock, what, words).map(Some),
+            (Kind::Lease(held), what) => return of_lease(held, what, words),
             (Kind::Once(once), "begin") => once.begin_steps(),
             (Kind::Once(once), "forget") => once.forget_steps(),
             (Kind::Throttle(throttle), "call") => throttle.try_pass_steps(),
             (Kind::Debounce(debounce), "call") => debounce.settle_steps(),
-            (Kind::Lease(held), "renew") => held.write(Writes::Renew(words.maybe_time())),
-            (Kind::Lease(held), "downgrade") => held.write(Writes::Downgrade),
-            (Kind::Lease(held), "exec") => held.write(Writes::Exec(words.commands())),
-            (Kind::Lease(held), "commit") => held.write(Writes::Commit(words.commands())),
-            (Kind::Lease(held), "commitEach") => {
-                held.write(Writes::CommitEach(words.commands(), words.count()))
-            }
-            (Kind::Lease(held), "turn") => checked(held.turn_steps(&guessed(words)))?,
-            (Kind::Lease(held), "release") => held.write(Writes::Release),
-            (Kind::Lease(held), "beginKeeping") => held.begin_keeping(words.maybe_time()),
-            (Kind::Lease(held), "keep") => held.keep(words.number()),
-            (Kind::Lease(held), "endKeeping") => held.end_keeping(words.number()),
-            (Kind::Lease(held), "giveBack") => match held.give_back() {
-                Some(steps) => steps,
-                None => return Ok(None),
-            },
             _ => return Err(unknown()),
         };
         Ok(Some(steps.into()))
@@ -233,6 +205,51 @@ impl Thing {
             _ => None,
         }
     }
+}
+
+/// What [`Thing::make`] makes of a lock.
+#[inline(never)]
+fn of_lock(lock: &web::Lock, what: &str, mut words: Words) -> Result<Thing, Thrown> {
+    let steps = match what {
+        "tryAcquire" => lock.try_steps(),
+        "acquire" => lock.acquire_steps(&words.commands()),
+        "tryAndRead" => lock.try_and_read_steps(&words.commands()),
+        "inspect" => lock.inspect_steps(),
+        "forceRelease" => lock.force_release_steps(),
+        "guess" => {
+            let (steps, token) = checked(lock.guess_steps(&guessed(words)))?;
+            return Ok(Thing::call(steps, Some(token)));
+        }
+        "resume" => {
+            let token = checked(Token::parse(&words.text()).map_err(Fault::from))?;
+            return Ok(Thing(Kind::Lease(checked(lock.resume_held(token))?)));
+        }
+        _ => return Err(unknown()),
+    };
+    Ok(steps.into())
+}
+
+/// What [`Thing::make`] makes of a lease.
+#[inline(never)]
+fn of_lease(held: &Held, what: &str, mut words: Words) -> Result<Option<Thing>, Thrown> {
+    let steps = match what {
+        "renew" => held.write(Writes::Renew(words.maybe_time())),
+        "downgrade" => held.write(Writes::Downgrade),
+        "exec" => held.write(Writes::Exec(words.commands())),
+        "commit" => held.write(Writes::Commit(words.commands())),
+        "commitEach" => held.write(Writes::CommitEach(words.commands(), words.count())),
+        "turn" => checked(held.turn_steps(&guessed(words)))?,
+        "release" => held.write(Writes::Release),
+        "beginKeeping" => held.begin_keeping(words.maybe_time()),
+        "keep" => held.keep(words.number()),
+        "endKeeping" => held.end_keeping(words.number()),
+        "giveBack" => match held.give_back() {
+            Some(steps) => steps,
+            None => return Ok(None),
+        },
+        _ => return Err(unknown()),
+    };
+    Ok(Some(steps.into()))
 }
 
 fn guessed(mut words: Words) -> Guessed {
