@@ -71,7 +71,15 @@ pub(crate) struct Plan {
     pub(crate) asked: Asked,
 }
 
-const SORTS: &[Fault] = &[LostRequest, LostReply, Twice, Late, Restart, Expiry];
+const SORTS: &[Fault] = &[
+    LostRequest,
+    LostReply,
+    Refused,
+    Twice,
+    Late,
+    Restart,
+    Expiry,
+];
 
 const TTL: Duration = Duration::from_millis(2_000);
 /// Ends before another client has stood still.
@@ -359,12 +367,12 @@ plans! {
         pace: Some(Pace::Debounce);
     "quorum" of MUTEX [2: 0]
         "a lock over three servers, of which one may come back empty",
-        acts: &[&[Release]], servers: 3, sorts: &[LostRequest, LostReply, Late, Expiry, Empty];
+        acts: &[&[Release]], servers: 3, sorts: &[LostRequest, LostReply, Refused, Late, Expiry, Empty];
     "quorum-renewed" of MUTEX [2: 0]
         "a lock over three servers, renewed twice: its votes, and those that come anew",
         acts: &[&[Renew, Renew, Release], &[Release]],
         servers: 3,
-        sorts: &[LostRequest, LostReply, Late, Expiry, Empty];
+        sorts: &[LostRequest, LostReply, Refused, Late, Expiry, Empty];
 }
 
 impl Plan {

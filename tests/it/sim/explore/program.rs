@@ -156,11 +156,17 @@ impl Client {
             };
             stage.tell(|| format!("{} is told of {act:?}: {told:?}", self.seat().name));
             self.judge(&lease, *act, &told);
-            if !is_last {
+            let is_undone = |error: &Error| !error.is_outcome_unknown();
+            if !is_last || told.as_ref().is_err_and(is_undone) {
                 drop(held.take());
                 held = (!lease.remaining().is_zero()).then(|| self.hold(&lease));
             }
             self.settled(&lease, at + 1);
+        }
+        if held.is_some() {
+            // It surely has the lock yet, and counts on it to the end.
+            let rest = lease.remaining();
+            stage.world.sleep(&self.seat().machine, rest).await;
         }
     }
 

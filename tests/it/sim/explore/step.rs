@@ -13,6 +13,8 @@ pub(crate) enum Step {
     /// A message arrives.
     Deliver(u8),
     Lose(u8),
+    /// A request finds no connection, and its client learns that.
+    Refuse(u8),
     /// A second copy of a request is sent.
     Repeat(u8),
     /// A message does not arrive before time has passed.
@@ -29,11 +31,12 @@ pub(crate) enum Step {
 type Letter = (char, fn(u8) -> Step);
 
 impl Step {
-    const LETTERS: [Letter; 8] = [
+    const LETTERS: [Letter; 9] = [
         ('g', Self::Go),
         ('r', Self::Rest),
         ('d', Self::Deliver),
         ('l', Self::Lose),
+        ('n', Self::Refuse),
         ('t', Self::Repeat),
         ('w', Self::Delay),
         ('b', Self::Restart),
@@ -46,6 +49,7 @@ impl Step {
             Self::Rest(of) => ('r', of),
             Self::Deliver(of) => ('d', of),
             Self::Lose(of) => ('l', of),
+            Self::Refuse(of) => ('n', of),
             Self::Repeat(of) => ('t', of),
             Self::Delay(of) => ('w', of),
             Self::Restart(of) => ('b', of),
@@ -96,6 +100,8 @@ pub(crate) fn steps(word: &str) -> Result<Vec<Step>, String> {
 pub(crate) enum Fault {
     LostRequest,
     LostReply,
+    /// A request surely did not arrive.
+    Refused,
     Twice,
     Late,
     Restart,
@@ -108,9 +114,10 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         "lost-request",
         "lost-reply",
+        "refused",
         "twice",
         "late",
         "restart",
@@ -119,9 +126,10 @@ impl Fault {
         "empty",
     ];
 
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::LostRequest,
         Self::LostReply,
+        Self::Refused,
         Self::Twice,
         Self::Late,
         Self::Restart,
@@ -199,7 +207,7 @@ impl Faults {
 
 #[test]
 fn a_history_is_read_as_it_is_written() {
-    let word = "g0.r1.d12.l3.t4.w5.b0.e2.p";
+    let word = "g0.r1.d12.l3.n6.t4.w5.b0.e2.p";
     assert_eq!(self::word(&steps(word).expect("steps")), word);
     assert!(steps("x1").is_err() && steps("d").is_err() && steps("").is_err());
 }

@@ -20,6 +20,7 @@ impl Stage {
             Step::Rest(client) => self.go(client.into(), true),
             Step::Deliver(id) => self.deliver(self.remove(id)),
             Step::Lose(id) => self.lose(self.remove(id)),
+            Step::Refuse(id) => self.refuse(self.remove(id)),
             Step::Repeat(id) => self.repeat(id),
             Step::Delay(id) => self.delay(id),
             Step::Restart(server) => self.restart(server.into()),
@@ -203,6 +204,19 @@ impl Stage {
                 self.spend(Fault::LostRequest);
                 self.tell(|| format!("{}'s request is lost", seat.name));
             }
+        }
+    }
+
+    fn refuse(&self, message: Message) {
+        let seat = &self.seats[message.client];
+        self.spend(Fault::Refused);
+        self.note_lost(&message);
+        self.tell(|| format!("{}'s request finds no connection", seat.name));
+        seat.note((self.world.now(), "refused"));
+        if let What::Request { answer, .. } = message.what
+            && let Some(answer) = answer.upgrade()
+        {
+            answer.put(Err(TransportError::NotSent("connection refused".into())));
         }
     }
 

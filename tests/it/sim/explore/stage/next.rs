@@ -89,11 +89,23 @@ impl Stage {
         };
         self.add(steps, lost, Step::Lose(id));
         if let What::Request { is_copy: false, .. } = message.what {
+            if message.delay == Delay::InTime && !self.has_copy(message) {
+                self.add(steps, Fault::Refused, Step::Refuse(id));
+            }
             self.add(steps, Fault::Twice, Step::Repeat(id));
         }
         if may_be_late && message.delay == Delay::InTime {
             self.add(steps, Fault::Late, Step::Delay(id));
         }
+    }
+
+    /// Whether a second copy of this request is on its way, so that the first one was sent.
+    fn has_copy(&self, request: &Message) -> bool {
+        let What::Request { answer: of, .. } = &request.what else {
+            return false;
+        };
+        let is_copy = |what: &What| matches!(what, What::Request { answer, is_copy: true, .. } if answer.ptr_eq(of));
+        (self.messages.borrow().iter()).any(|message| is_copy(&message.what))
     }
 
     fn may_pass(&self, messages: &[Message]) -> bool {
