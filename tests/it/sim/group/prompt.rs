@@ -196,6 +196,12 @@ const FAR: Net = Net {
     ..Net::QUIET
 };
 
+/// What this percentage of the waits does not exceed.
+fn percentiles(mut waits: Vec<f64>) -> impl Fn(usize) -> f64 {
+    waits.sort_by(f64::total_cmp);
+    move |part| waits[(waits.len() - 1) * part / 100]
+}
+
 /// Two processes take turns, each with many requests that keep coming, and bad ones among them.
 /// Returns how many round trips each good request waited, from the shortest.
 fn in_round_trips<const FENCED: bool>(
@@ -237,8 +243,7 @@ fn where_two_processes_take_turns_an_item_waits_for_ten_round_trips_at_most() {
                 assert!(longest <= most, "{longest} round trips, seed {seed}");
             }
         }
-        all.sort_by(f64::total_cmp);
-        let at = |part: usize| all[(all.len() - 1) * part / 100];
+        let at = percentiles(all);
         println!(
             "round trips beside {bad:?}: median {:.1}, p99 {:.1}, longest {:.1}",
             at(50),
@@ -289,8 +294,7 @@ fn where_two_processes_write_all_the_time_an_order_takes_two_round_trips_and_a_p
             let waits = rush.waits(None).into_iter();
             all.extend(waits.map(|wait| wait as f64 / (20 * MS) as f64));
         }
-        all.sort_by(f64::total_cmp);
-        let at = |part: usize| all[(all.len() - 1) * part / 100];
+        let at = percentiles(all);
         println!(
             "round trips of {customers}: median {:.2}, p90 {:.2}, p99 {:.2}",
             at(50),
@@ -311,8 +315,7 @@ fn where_four_processes_write_all_the_time_each_turn_takes_one_round_trip() {
     for seed in 0..10 {
         all.extend(among_four(seed, &redis));
     }
-    all.sort_by(f64::total_cmp);
-    let at = |part: usize| all[(all.len() - 1) * part / 100];
+    let at = percentiles(all);
     println!("round trips: median {:.2}, p99 {:.2}", at(50), at(99));
     assert!(at(50) < 4.5, "{} round trips", at(50));
 }
@@ -332,9 +335,7 @@ fn among_four(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
 fn a_hand_over_that_does_not_tell_what_it_left_costs_each_turn_a_second_round_trip() {
     let left = "LEFT = ' ' .. string.gsub(resp({ unpack(ARGV, tell) }) .. found, string.char(13, 10), '%%n')";
     let redis = Rc::new(Redis::with(left, ""));
-    let mut all = among_four(0, &redis);
-    all.sort_by(f64::total_cmp);
-    let median = all[all.len() / 2];
+    let median = percentiles(among_four(0, &redis))(50);
     println!("round trips: median {median:.2}");
     assert!(median > 5.0, "{median} round trips");
 }
