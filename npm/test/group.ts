@@ -219,14 +219,20 @@ export const group: Suite = {
 
   async an_item_that_is_refused_changes_nothing_of_what_the_others_share(stack) {
     const stock = { key: `${stack.mark}stock` };
-    const section = (usesFence: boolean): Section<string, number, Turn> => ({
+    const section = (usesFence: boolean): Section<string, number, Turn & { isSpoilt?: boolean }> => ({
       usesFence,
       reads: () => [["GET", stock]],
       begin: () => ({}),
       decide(fault, [found], turn) {
+        check(!turn.isSpoilt, "it is decided by what a refused item left");
+        turn.isSpoilt = fault !== "";
         turn.left = (turn.left ?? Number(found)) - 1;
         if (fault === "throws") throw new RangeError("it is refused");
         return { answer: turn.left, writes: [["SET", fault === "marks no key" ? "stock" : stock, turn.left]] };
+      },
+      end(turn) {
+        check(!turn.isSpoilt, "the turn ends by what a refused item left");
+        return [];
       },
     });
     for (const usesFence of [true, false]) {
