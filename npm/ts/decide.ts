@@ -61,7 +61,8 @@ export function decide<Item, Answer, State>(
  * Decides the items except those at the `large` places. Those at the `refused` ones are told so.
  * If one more is found to be such an item, the result is its place. All writes are checked
  * together, which takes a third of the time. If that fails, there is no result: then they must be
- * checked by `each` item.
+ * checked by `each` item. Whatever fails behind an item may be its fault, so the writes before it
+ * are checked first.
  */
 function decideAll<Item, Answer, State>(
   section: Section<Item, Answer, State>,
@@ -74,13 +75,8 @@ function decideAll<Item, Answer, State>(
 ): Decided<Answer> | number | undefined {
   const { line, turn, home } = driven;
   const { reads, replies, maxBytes } = under;
-  const checked = (commands: readonly Command[]) => {
-    const raw = toRaw(commands);
-    if (each) home.checkWrites(raw);
-    else all.push(...raw);
-    return fromRaw(raw);
-  };
   const all: RawCommands[number][] = [];
+  const canBeSent = () => each || "answer" in attempt(() => home.checkWrites(all));
   const state = said(section.begin?.(), "begin") as State;
   // Nothing else can be changed.
   const isShared = Object(state) === state;
@@ -103,7 +99,10 @@ function decideAll<Item, Answer, State>(
       if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
       const { answer } = decision;
       // Invalid writes of one item must not fail the others.
-      const own = checked(decision.writes ?? []);
+      const raw = toRaw(decision.writes ?? []);
+      if (each) home.checkWrites(raw);
+      else all.push(...raw);
+      const own = fromRaw(raw);
       const bytes = bytesOf(own);
       const isLarge = bytes > maxBytes;
       isTooLarge = isLarge && items.length > 1;
@@ -114,15 +113,20 @@ function decideAll<Item, Answer, State>(
       return answer;
     };
     const outcome = refused.get(at) ?? attempt(decideOne);
+    const isRefused = mayHaveChanged && "error" in outcome;
+    if ((isTooLarge || isRefused) && !canBeSent()) return undefined;
     if (isTooLarge) return large.add(at), at;
-    if (mayHaveChanged && "error" in outcome) return refused.set(at, outcome), at;
+    if (isRefused) return refused.set(at, outcome), at;
     places.push(at);
     outcomes.push(outcome);
   }
   if (outcomes.length === 0) return NOTHING;
-  const end = checked(said(section.end?.(state), "end") ?? []);
-  if (end.length > 0) firstWrite = 0;
-  writes.push(...end);
-  if (!each && "error" in attempt(() => home.checkWrites(all))) return undefined;
+  if (!canBeSent()) return undefined;
+  const end = toRaw(said(section.end?.(state), "end") ?? []);
+  if (end.length > 0) {
+    home.checkWrites(end);
+    firstWrite = 0;
+  }
+  writes.push(...fromRaw(end));
   return { places, outcomes, writes, owners, firstWrite };
 }
