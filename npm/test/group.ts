@@ -219,14 +219,20 @@ export const group: Suite = {
 
   async an_item_that_is_refused_changes_nothing_of_what_the_others_share(stack) {
     const stock = { key: `${stack.mark}stock` };
-    const section = (usesFence: boolean): Section<string, number, Turn> => ({
+    const section = (usesFence: boolean): Section<string, number, Turn & { isSpoilt?: boolean }> => ({
       usesFence,
       reads: () => [["GET", stock]],
       begin: () => ({}),
       decide(fault, [found], turn) {
+        check(!turn.isSpoilt, "it is decided by what a refused item left");
+        turn.isSpoilt = fault !== "";
         turn.left = (turn.left ?? Number(found)) - 1;
         if (fault === "throws") throw new RangeError("it is refused");
         return { answer: turn.left, writes: [["SET", fault === "marks no key" ? "stock" : stock, turn.left]] };
+      },
+      end(turn) {
+        check(!turn.isSpoilt, "the turn ends by what a refused item left");
+        return [];
       },
     });
     for (const usesFence of [true, false]) {
@@ -244,23 +250,30 @@ export const group: Suite = {
   async a_crowd_of_refused_items_has_few_decisions_made_again(stack) {
     const stock = { key: `${stack.mark}stock` };
     let decisions = 0;
-    const sale = new GroupCommit<number, number, Turn>({
+    const section = (throws: boolean): Section<number, number, Turn> => ({
       usesFence: false,
       reads: () => [["GET", stock]],
       begin: () => ({}),
       decide(n, [found], turn) {
         decisions++;
         turn.left = (turn.left ?? Number(found)) - 1;
-        if (n % 2 === 0) throw new RangeError("it is refused");
-        return { answer: turn.left, writes: [["SET", stock, turn.left]] };
+        if (n % 2 > 0) return { answer: turn.left, writes: [["SET", stock, turn.left]] };
+        if (throws) throw new RangeError("it is refused");
+        return { answer: turn.left, writes: [["SET", "no key", turn.left]] };
       },
     });
-    await stack.redis("SET ~stock 128");
-    const outcomes = await Promise.allSettled(Array.from({ length: 256 }, (_, n) => sale.submit(stack.lock("a"), n)));
-    const sold = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-    equal(sold, Array.from({ length: 128 }, (_, n) => 127 - n));
-    // As one turn they would take 16,512.
-    check(decisions < 8_000, `${decisions} decisions`);
+    // As one turn they would take 16,512, and 1,049,600.
+    for (const [count, most] of [[256, 8_000], [2_048, 30_000]] as const) {
+      for (const throws of [true, false]) {
+        await stack.redis(`SET ~stock ${count / 2}`);
+        decisions = 0;
+        const sale = new GroupCommit(section(throws), { maxItems: count });
+        const outcomes = await Promise.allSettled(Array.from({ length: count }, (_, n) => sale.submit(stack.lock("a", { wait: 30_000 }), n)));
+        const sold = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+        equal(sold, Array.from({ length: count / 2 }, (_, n) => count / 2 - 1 - n));
+        check(decisions < most, `${decisions} decisions of ${count}`);
+      }
+    }
   },
 
   async a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(stack) {

@@ -197,7 +197,7 @@ export const guessed: Suite = {
     check(fences.length === 4 && fences.every((fence, at) => fence > (fences[at - 1] ?? 0)), `${fences}`);
     await stack.redis("DEL ~orders");
     const timed = new Stock(stack);
-    // Two guesses are wrong, and later turns take the lock with the first.
+    // Three guesses are wrong, and later turns take the lock with the first.
     equal(await cost(stack, lock, network, { ...timed, reads: (number) => [...timed.reads(number), ["TIME"]] }), [4, 2, 2]);
     // A writer excludes readers, whom such a turn would not see.
     await stack.redis("DEL ~orders");

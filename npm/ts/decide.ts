@@ -21,6 +21,9 @@ export interface Under {
 /** How many decisions of a turn are made again: a crowd of refused items keeps no host busy. */
 const AGAIN = 1_024;
 
+/** The writes of so many items are checked together. All of these may be decided again. */
+const TOGETHER = 64;
+
 /**
  * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
  * left. Items for whose replies others left no room wait for the next turn.
@@ -59,9 +62,10 @@ export function decide<Item, Answer, State>(
 
 /**
  * Decides the items except those at the `large` places. Those at the `refused` ones are told so.
- * If one more is found to be such an item, the result is its place. All writes are checked
- * together, which takes a third of the time. If that fails, there is no result: then they must be
- * checked by `each` item.
+ * If one more is found to be such an item, the result is its place. The writes of many items are
+ * checked together, which takes a third of the time. If that fails, there is no result: then they
+ * must be checked by `each` item. Whatever fails behind an item may be its fault, so the writes
+ * before it are checked first.
  */
 function decideAll<Item, Answer, State>(
   section: Section<Item, Answer, State>,
@@ -74,13 +78,8 @@ function decideAll<Item, Answer, State>(
 ): Decided<Answer> | number | undefined {
   const { line, turn, home } = driven;
   const { reads, replies, maxBytes } = under;
-  const checked = (commands: readonly Command[]) => {
-    const raw = toRaw(commands);
-    if (each) home.checkWrites(raw);
-    else all.push(...raw);
-    return fromRaw(raw);
-  };
-  const all: RawCommands[number][] = [];
+  const unchecked: RawCommands[number][] = [];
+  const canBeSent = () => each || "answer" in attempt(() => home.checkWrites(unchecked.splice(0)));
   const state = said(section.begin?.(), "begin") as State;
   // Nothing else can be changed.
   const isShared = Object(state) === state;
@@ -103,7 +102,10 @@ function decideAll<Item, Answer, State>(
       if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
       const { answer } = decision;
       // Invalid writes of one item must not fail the others.
-      const own = checked(decision.writes ?? []);
+      const raw = toRaw(decision.writes ?? []);
+      if (each) home.checkWrites(raw);
+      else unchecked.push(...raw);
+      const own = fromRaw(raw);
       const bytes = bytesOf(own);
       const isLarge = bytes > maxBytes;
       isTooLarge = isLarge && items.length > 1;
@@ -114,15 +116,20 @@ function decideAll<Item, Answer, State>(
       return answer;
     };
     const outcome = refused.get(at) ?? attempt(decideOne);
+    const isRefused = mayHaveChanged && "error" in outcome;
+    if ((isTooLarge || isRefused || count % TOGETHER === TOGETHER - 1) && !canBeSent()) return undefined;
     if (isTooLarge) return large.add(at), at;
-    if (mayHaveChanged && "error" in outcome) return refused.set(at, outcome), at;
+    if (isRefused) return refused.set(at, outcome), at;
     places.push(at);
     outcomes.push(outcome);
   }
   if (outcomes.length === 0) return NOTHING;
-  const end = checked(said(section.end?.(state), "end") ?? []);
-  if (end.length > 0) firstWrite = 0;
-  writes.push(...end);
-  if (!each && "error" in attempt(() => home.checkWrites(all))) return undefined;
+  if (!canBeSent()) return undefined;
+  const end = toRaw(said(section.end?.(state), "end") ?? []);
+  if (end.length > 0) {
+    home.checkWrites(end);
+    firstWrite = 0;
+  }
+  writes.push(...fromRaw(end));
   return { places, outcomes, writes, owners, firstWrite };
 }

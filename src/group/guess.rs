@@ -83,6 +83,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     let Work {
         turn, lock, known, ..
     } = *work;
+    let begun_at = lock.runtime().now();
     if !work.may_guess() || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
         return Err(0);
     }
@@ -98,8 +99,9 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
         leaving = 0;
     }
     while held < HELD {
+        let waited = lock.runtime().now().since(begun_at);
         let lock = lock.without(sent);
-        if !lock.has_turns() {
+        if !lock.has_turns() || sent > 0 && waited >= lock.longest_wait() {
             break;
         }
         let if_wrong = match leaving == 0 || !lock.without(1).has_turns() {

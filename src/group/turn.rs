@@ -43,10 +43,14 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
         known,
     };
     let done = async {
+        let begun_at = lock.runtime().now();
         let found = match guess::run(&work).await {
             Ok(found) => found,
             Err(sent) => {
-                let lock = &lock.without(sent);
+                // Guesses take time, too.
+                let guessed = lock.runtime().now().since(begun_at);
+                let left = lock.longest_wait().saturating_sub(guessed);
+                let lock = &lock.without(sent).wait_timeout(left);
                 acquire(&Work { lock, ..work }).await
             }
         };

@@ -10,7 +10,7 @@ use edgelock::{
 use tokio::task::JoinHandle;
 
 use super::look::Old;
-use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass};
+use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass, Withhold};
 use crate::support::faulty::{Proxy, json, serve};
 use crate::support::{Http, Stack, TestLock, alone, client, code, eventually, ms, over};
 
@@ -25,6 +25,7 @@ alone! {
     a_copy_that_is_late_runs_nothing_once_the_turn_found_the_lock_held,
     an_odd_item_does_not_have_each_later_one_looked_at_first,
     each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_without_the_lock,
+    a_turn_that_was_tried_without_the_lock_does_not_begin_its_wait_anew,
     with_few_requests_a_turn_waits_in_the_queue_nevertheless,
     a_bridge_that_leaves_replies_out_makes_the_outcome_unknown,
     a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown,
@@ -578,6 +579,22 @@ async fn each_item_waits_as_long_as_its_own_lock_says_though_its_turn_was_tried_
         assert_eq!(code(told[held].clone()), "held");
         assert_eq!(told[1 - held], Ok(Some(98)));
     }
+}
+
+async fn a_turn_that_was_tried_without_the_lock_does_not_begin_its_wait_anew() {
+    let mut stack = Stack::spawn();
+    let proxy = Proxy::before(&stack, [Pass, Pass, Withhold]).await;
+    let lock = proxy.client.lock("a").wait_timeout(ms(300));
+    let sale = begun(&mut stack, &lock).await;
+    let held = stack.lock("a").try_acquire().await.unwrap();
+    let order = placed(&sale, &lock, 1);
+    eventually(|| proxy.seen().len() == 3).await;
+    // The answer, which says that another has the lock, takes as long as the item may wait.
+    tokio::time::sleep(ms(300)).await;
+    proxy.deliver().await;
+    assert_eq!(code(order.await.unwrap()), "held");
+    assert_eq!(proxy.seen().len(), 4);
+    held.release().await.unwrap();
 }
 
 async fn with_few_requests_a_turn_waits_in_the_queue_nevertheless() {
