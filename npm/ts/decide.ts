@@ -4,7 +4,7 @@ import { type Decided, NOTHING } from "./decided.js";
 import type { Outcome } from "./gather.js";
 import type { Driven } from "./lines.js";
 import { invalidArgument } from "./make-error.js";
-import type { RawCommands, Reply } from "./raw.js";
+import type { Reply } from "./raw.js";
 import type { Asked, Reads } from "./reads.js";
 import { attempt, said, type Section } from "./section.js";
 
@@ -20,9 +20,6 @@ export interface Under {
 
 /** How many decisions of a turn are made again: a crowd of refused items keeps no host busy. */
 const AGAIN = 1_024;
-
-/** The writes of so many items are checked together. All of these may be decided again. */
-const TOGETHER = 64;
 
 /**
  * Decides the items, until their writes are too many for one request, or a quarter of the ttl is
@@ -42,13 +39,8 @@ export function decide<Item, Answer, State>(
   const refused = new Map<number, Outcome<Answer>>();
   const large = new Set<number>();
   let again = 0;
-  let each = false;
   for (let present = items; ; ) {
-    const decided = decideAll(section, driven, present, under, refused, large, each);
-    if (decided === undefined) {
-      each = true;
-      continue;
-    }
+    const decided = decideAll(section, driven, present, under, refused, large);
     if (typeof decided === "number") {
       again += decided;
       if (again > AGAIN) present = items.slice(0, Math.max(decided, 1));
@@ -62,10 +54,7 @@ export function decide<Item, Answer, State>(
 
 /**
  * Decides the items except those at the `large` places. Those at the `refused` ones are told so.
- * If one more is found to be such an item, the result is its place. The writes of many items are
- * checked together, which takes a third of the time. If that fails, there is no result: then they
- * must be checked by `each` item. Whatever fails behind an item may be its fault, so the writes
- * before it are checked first.
+ * If one more is found to be such an item, the result is its place.
  */
 function decideAll<Item, Answer, State>(
   section: Section<Item, Answer, State>,
@@ -74,12 +63,14 @@ function decideAll<Item, Answer, State>(
   under: Under,
   refused: Map<number, Outcome<Answer>>,
   large: Set<number>,
-  each: boolean,
-): Decided<Answer> | number | undefined {
+): Decided<Answer> | number {
   const { line, turn, home } = driven;
   const { reads, replies, maxBytes } = under;
-  const unchecked: RawCommands[number][] = [];
-  const canBeSent = () => each || "answer" in attempt(() => home.checkWrites(unchecked.splice(0)));
+  const checked = (commands: readonly Command[]) => {
+    const raw = toRaw(commands);
+    home.checkWrites(raw);
+    return fromRaw(raw);
+  };
   const state = said(section.begin?.(), "begin") as State;
   // Nothing else can be changed.
   const isShared = Object(state) === state;
@@ -102,10 +93,7 @@ function decideAll<Item, Answer, State>(
       if (typeof decision !== "object" || decision === null) throw invalidArgument("decide says { answer, writes }");
       const { answer } = decision;
       // Invalid writes of one item must not fail the others.
-      const raw = toRaw(decision.writes ?? []);
-      if (each) home.checkWrites(raw);
-      else unchecked.push(...raw);
-      const own = fromRaw(raw);
+      const own = checked(decision.writes ?? []);
       const bytes = bytesOf(own);
       const isLarge = bytes > maxBytes;
       isTooLarge = isLarge && items.length > 1;
@@ -116,20 +104,14 @@ function decideAll<Item, Answer, State>(
       return answer;
     };
     const outcome = refused.get(at) ?? attempt(decideOne);
-    const isRefused = mayHaveChanged && "error" in outcome;
-    if ((isTooLarge || isRefused || count % TOGETHER === TOGETHER - 1) && !canBeSent()) return undefined;
     if (isTooLarge) return large.add(at), at;
-    if (isRefused) return refused.set(at, outcome), at;
+    if (mayHaveChanged && "error" in outcome) return refused.set(at, outcome), at;
     places.push(at);
     outcomes.push(outcome);
   }
   if (outcomes.length === 0) return NOTHING;
-  if (!canBeSent()) return undefined;
-  const end = toRaw(said(section.end?.(state), "end") ?? []);
-  if (end.length > 0) {
-    home.checkWrites(end);
-    firstWrite = 0;
-  }
-  writes.push(...fromRaw(end));
+  const end = checked(said(section.end?.(state), "end") ?? []);
+  if (end.length > 0) firstWrite = 0;
+  writes.push(...end);
   return { places, outcomes, writes, owners, firstWrite };
 }
