@@ -97,8 +97,9 @@ fn rounded(value: &str) -> Option<i64> {
 }
 
 fn line<'a>(rest: &mut &'a str) -> Option<&'a str> {
-    let (line, behind) = rest.split_at_checked(place(rest, b'\n')?)?;
-    *rest = behind.get(1..)?;
+    let end = place(rest, b'\n')?;
+    let line = rest.get(..end)?;
+    *rest = rest.get(end + 1..)?;
     line.strip_suffix('\r')
 }
 

@@ -1,5 +1,6 @@
 //! What the bridge knows of a cluster: its nodes, and which one answered last for each slot.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -131,21 +132,21 @@ impl SlotMap {
 /// Whether some node has slots, by the answer to `CLUSTER NODES`. They are behind eight other
 /// words.
 fn knows_slots(replies: &[Value]) -> bool {
-    let Some(Value::BulkString(lines)) = replies.first() else {
-        return false;
-    };
-    let lines = String::from_utf8_lossy(lines);
-    lines.lines().any(|line| line.split(' ').nth(8).is_some())
+    (text(replies).lines()).any(|line| line.split(' ').nth(8).is_some())
+}
+
+fn text(replies: &[Value]) -> Cow<'_, str> {
+    match replies.first() {
+        Some(Value::BulkString(text)) => String::from_utf8_lossy(text),
+        _ => Cow::Borrowed(""),
+    }
 }
 
 /// The nodes in the answer of `asked` to `CLUSTER NODES`. It has a line for each, whose second word
 /// is `<address>:<port>@<bus>`, and behind a comma the host's name, if it has one.
 pub(crate) fn places(replies: &[Value], asked: &NodeAddr) -> Vec<NodeAddr> {
-    let Some(Value::BulkString(lines)) = replies.first() else {
-        return Vec::new();
-    };
     let mut places = Vec::new();
-    for line in String::from_utf8_lossy(lines).lines() {
+    for line in text(replies).lines() {
         let word = line.split(' ').nth(1).unwrap_or_default();
         let (address, rest) = word.split_once('@').unwrap_or((word, ""));
         let Some(mut place) = NodeAddr::parse(address) else {

@@ -83,7 +83,6 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     let Work {
         turn, lock, known, ..
     } = *work;
-    let begun_at = lock.runtime().now();
     if !work.may_guess() || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
         return Err(0);
     }
@@ -94,14 +93,14 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     while turn.here() < most && pauses.next().is_some() {
         lock.runtime().sleep(Duration::from_millis(1)).await;
     }
-    let (mut sent, mut held, mut leaving) = (0, 0, LEAVING);
-    if known.seen.is_in_vain(lock.key()) {
-        leaving = 0;
-    }
+    let (mut sent, mut held) = (0, 0);
+    let mut leaving = match known.seen.is_in_vain(lock.key()) {
+        true => 0,
+        false => LEAVING,
+    };
     while held < HELD {
-        let waited = lock.runtime().now().since(begun_at);
         let lock = lock.without(sent);
-        if !lock.has_turns() || sent > 0 && waited >= lock.longest_wait() {
+        if !lock.has_turns() || sent > 0 && work.left().is_zero() {
             break;
         }
         let if_wrong = match leaving == 0 || !lock.without(1).has_turns() {

@@ -57,8 +57,9 @@ impl<S: Section> Guessed<S> {
         let behind = answers.split_off(decided.first_write.min(count));
         answers.extend(decided.committed(behind, replies));
         // Behind a turn that took the lock nobody is waited for: others want it.
-        let ended = (work.lock.runtime().now(), work.turn.here());
-        (work.known.seen).ends(work.lock.key(), self.begun_at, ended);
+        let now = work.lock.runtime().now();
+        let took = now.since(self.begun_at);
+        (work.known.seen).ends(work.lock.key(), now, took, work.turn.here());
         let waiting = work.turn.end(answers);
         observe(work.lock, count, waiting, self.begun_at);
     }

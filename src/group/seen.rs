@@ -214,10 +214,10 @@ impl Seen {
         });
     }
 
-    /// A guess that began then was right: it ended at this time, and so many items were there.
-    pub(super) fn ends(&self, name: &str, began: Instant, (at, were_there): (Instant, usize)) {
+    /// A guess was right. It ended at this time, `took` so long, and left so many items there.
+    pub(super) fn ends(&self, name: &str, at: Instant, took: Duration, were_there: usize) {
         self.change(name, |last| {
-            (last.ended_at, last.were_there, last.took) = (at, were_there, at.since(began));
+            (last.ended_at, last.took, last.were_there) = (at, took, were_there);
             (last.rivals, last.is_in_vain) = (last.rivals.saturating_sub(1), false);
         });
     }

@@ -41,16 +41,13 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
         lock,
         bound,
         known,
+        begun_at: lock.runtime().now(),
     };
     let done = async {
-        let begun_at = lock.runtime().now();
         let found = match guess::run(&work).await {
             Ok(found) => found,
             Err(sent) => {
-                // Guesses take time, too.
-                let guessed = lock.runtime().now().since(begun_at);
-                let left = lock.longest_wait().saturating_sub(guessed);
-                let lock = &lock.without(sent).wait_timeout(left);
+                let lock = &lock.without(sent).wait_timeout(work.left());
                 acquire(&Work { lock, ..work }).await
             }
         };

@@ -1,5 +1,7 @@
 //! A turn under way: what it works with, and what it learns for the next one.
 
+use std::time::Duration;
+
 use super::decide::Turn;
 use super::gather::Bound;
 use super::known::{Known, may_guess};
@@ -7,7 +9,7 @@ use super::reads::{Reads, bytes};
 use super::section::Section;
 use crate::command::{Command, Reply};
 use crate::lock::Lock;
-use crate::runtime::Runtime;
+use crate::runtime::{Instant, Runtime};
 use crate::transport::Transport;
 
 pub(super) struct Work<'a, S: Section, T: Transport, R: Runtime> {
@@ -16,11 +18,18 @@ pub(super) struct Work<'a, S: Section, T: Transport, R: Runtime> {
     pub(super) lock: &'a Lock<T, R>,
     pub(super) bound: Bound,
     pub(super) known: Known<'a>,
+    pub(super) begun_at: Instant,
 }
 
 impl<S: Section, T: Transport, R: Runtime> Work<'_, S, T, R> {
     pub(super) fn may_guess(&self) -> bool {
         may_guess::<S, _, _>(self.lock)
+    }
+
+    /// How long it may wait yet for the lock: guesses take time, too.
+    pub(super) fn left(&self) -> Duration {
+        let waited = self.lock.runtime().now().since(self.begun_at);
+        self.lock.longest_wait().saturating_sub(waited)
     }
 
     /// As [`Seen::in_common`](super::seen::Seen::in_common), if that is used, and has room behind

@@ -114,6 +114,14 @@ const MUTEX: Plan = Plan {
     asked: Asked::Sorts { each: 0, in_all: 0 },
 };
 
+/// A mutex over three servers.
+const QUORUM: Plan = Plan {
+    acts: &[&[Release]],
+    servers: 3,
+    sorts: &[LostRequest, LostReply, Refused, Late, Expiry, Empty],
+    ..MUTEX
+};
+
 /// The faults of worlds in which waiters listen.
 const HEARING: &[Fault] = &[
     LostRequest,
@@ -365,14 +373,11 @@ plans! {
     "debounce" of THROTTLE [2: 1]
         "a debounce: each calls twice",
         pace: Some(Pace::Debounce);
-    "quorum" of MUTEX [2: 0]
-        "a lock over three servers, of which one may come back empty",
-        acts: &[&[Release]], servers: 3, sorts: &[LostRequest, LostReply, Refused, Late, Expiry, Empty];
-    "quorum-renewed" of MUTEX [2: 0]
+    "quorum" of QUORUM [2: 0]
+        "a lock over three servers, of which one may come back empty";
+    "quorum-renewed" of QUORUM [2: 0]
         "a lock over three servers, renewed twice: its votes, and those that come anew",
-        acts: &[&[Renew, Renew, Release], &[Release]],
-        servers: 3,
-        sorts: &[LostRequest, LostReply, Refused, Late, Expiry, Empty];
+        acts: &[&[Renew, Renew, Release], &[Release]];
 }
 
 impl Plan {

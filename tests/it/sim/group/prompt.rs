@@ -140,6 +140,12 @@ impl<const FENCED: bool> Rush<FENCED> {
         waits.sort_unstable();
         waits
     }
+
+    /// The same in round trips over a [`FAR`] network.
+    fn trips(&self) -> Vec<f64> {
+        let waits = self.waits(None).into_iter();
+        waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
+    }
 }
 
 /// A driver stands still for ever from some time on. Returns how long the others wait from then on,
@@ -220,8 +226,7 @@ fn in_round_trips<const FENCED: bool>(
             rush.order_reading(bad, number % 2, 600 * MS, 1);
         }
     }
-    let waits = rush.waits(None).into_iter();
-    waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
+    rush.trips()
 }
 
 /// A request that comes just after the one that takes the lock waits for three turns: that one, the
@@ -264,8 +269,8 @@ fn customers_who_come_back_at_once_share_each_turn_of_one_round_trip() {
         for _ in 0..2 {
             rush.order_reading(None, 0, 100 * MS, 30);
         }
-        let waits = rush.waits(None);
-        let trips = waits[waits.len() * 3 / 4] as f64 / (20 * MS) as f64;
+        let trips = rush.trips();
+        let trips = trips[trips.len() * 3 / 4];
         assert!(trips < 1.3, "{trips} round trips, seed {seed}");
     }
 }
@@ -291,8 +296,7 @@ fn where_two_processes_write_all_the_time_an_order_takes_two_round_trips_and_a_p
             for number in 0..customers {
                 rush.order_reading(None, number % 2, by, times);
             }
-            let waits = rush.waits(None).into_iter();
-            all.extend(waits.map(|wait| wait as f64 / (20 * MS) as f64));
+            all.extend(rush.trips());
         }
         let at = percentiles(all);
         println!(
@@ -327,8 +331,7 @@ fn among_four(seed: u64, redis: &Rc<Redis>) -> Vec<f64> {
     for number in 0..64 {
         rush.order_reading(None, number % 4, 20 * MS, 30);
     }
-    let waits = rush.waits(None).into_iter();
-    waits.map(|wait| wait as f64 / (20 * MS) as f64).collect()
+    rush.trips()
 }
 
 #[test]
@@ -361,8 +364,8 @@ fn those_who_ask_again_for_what_they_have_or_what_fails_cost_customers_no_round_
         }
         rush.order_reading(None, 0, 1, 30);
         // At first they buy.
-        let waits = rush.waits(None);
-        let trips = waits[waits.len() * 2 / 3] as f64 / (20 * MS) as f64;
+        let trips = rush.trips();
+        let trips = trips[trips.len() * 2 / 3];
         assert!(
             trips < 1.6,
             "{trips} round trips beside {bad:?}, seed {seed}"
