@@ -19,9 +19,9 @@ use crate::outside;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Command {
-    words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// Which of the words are keys.
-    keys: Vec<usize>,
+    pub(crate) keys: Vec<usize>,
 }
 
 impl Command {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use std::vec::IntoIter;
 
-use edgelock::web::driven::values;
+use edgelock::web::driven::{command, text, values};
 use edgelock::{Command, Reply};
 
 /// Values that are read in their order. What is missing, or something else than is asked for, is
@@ -94,30 +94,13 @@ impl Words {
 
     /// Commands: lists of words. A key is a list of one word.
     pub(crate) fn commands(&mut self) -> Vec<Command> {
-        self.lists().map(command).collect()
+        self.lists().map(|words| command(words.0)).collect()
     }
-}
-
-fn command(mut words: Words) -> Command {
-    let name = words.text();
-    words
-        .0
-        .fold(Command::new(&name), |command, word| match word {
-            Reply::Array(_) => command.key(Words(elements(word)).text()),
-            word => command.arg(text(word).unwrap_or_default()),
-        })
 }
 
 fn elements(value: Reply) -> IntoIter<Reply> {
     match value {
         Reply::Array(elements) => elements.into_iter(),
         _ => Vec::new().into_iter(),
-    }
-}
-
-fn text(value: Reply) -> Option<String> {
-    match value {
-        Reply::Bytes(bytes) => String::from_utf8(bytes).ok(),
-        _ => None,
     }
 }

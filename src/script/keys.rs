@@ -158,10 +158,10 @@ fn keys_of(name: &str) -> Option<&'static Keys> {
         .next()?
         .to_ascii_uppercase()
         .checked_sub(b'A')?;
-    let mut names = NAMES.get(usize::from(letter))?.split(' ');
-    let kind = names.find_map(|known| {
-        let (known, kind) = known.split_at_checked(name.len())?;
-        (kind.len() == 1 && known.eq_ignore_ascii_case(name)).then_some(kind)
+    let names = NAMES.get(usize::from(letter))?.as_bytes();
+    let kind = names.split(|byte| *byte == b' ').find_map(|known| {
+        let (kind, known) = known.split_last()?;
+        known.eq_ignore_ascii_case(name.as_bytes()).then_some(kind)
     });
-    KEYS.get(usize::from(kind?.bytes().next()? - b'a'))
+    KEYS.get(usize::from(kind? - b'a'))
 }

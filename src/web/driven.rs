@@ -8,7 +8,7 @@ use js_sys::Function;
 use wasm_bindgen::prelude::*;
 
 use super::host;
-use crate::command::Reply;
+use crate::command::{Command, Reply};
 use crate::event::Event;
 use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
@@ -24,6 +24,29 @@ pub use crate::error::fault::Fault;
 /// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
 pub fn values(text: &str) -> Vec<Reply> {
     resp::parse(text).unwrap_or_default()
+}
+
+/// A text that JavaScript says.
+pub fn text(value: Reply) -> Option<String> {
+    match value {
+        Reply::Bytes(bytes) => String::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// A command that JavaScript says. Its keys are lists of one word.
+pub fn command(said: impl Iterator<Item = Reply>) -> Command {
+    let mut keys = Vec::new();
+    let words = said.enumerate().map(|(place, word)| match word {
+        Reply::Array(mut key) => {
+            keys.push(place);
+            key.pop()
+        }
+        word => Some(word),
+    });
+    let words = words.map(|word| word.and_then(text).unwrap_or_default());
+    let words = words.collect();
+    Command { words, keys }
 }
 
 /// A client that JavaScript drives.
