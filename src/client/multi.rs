@@ -150,7 +150,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// async fn convert(client: &Client, tenant: &str) -> Result<(), Error> {
     ///     let own = Limit::new(format!("{{jobs}}:{tenant}"), 1);
     ///     // A large job counts as two of the twenty.
-    ///     let all = Limit::new("{jobs}", 20).permits(2);
+    ///     let all = Limit::new("{jobs}:all", 20).permits(2);
     ///     client.limits([own, all]).run(async |_lease| Ok(())).await
     /// }
     /// ```
