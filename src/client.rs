@@ -38,8 +38,8 @@ const MAX_OWNER: usize = 512;
 ///
 /// `T` sends requests and `R` knows the time. On the edge `edgelock::web` has both.
 pub struct Client<T, R> {
-    host: Arc<Host<T, R>>,
-    topology: Arc<Topology>,
+    pub(crate) host: Arc<Host<T, R>>,
+    pub(crate) topology: Arc<Topology>,
     prefix: Arc<str>,
     checked: Checked,
 }
@@ -298,16 +298,6 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     pub async fn read(&self, reads: &[Command]) -> Result<Vec<Reply>, Error> {
         self.check()?;
         Ok(read(&self.host, &self.topology, reads, false).await?)
-    }
-
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
-        &self.host
-    }
-
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn topology(&self) -> &Arc<Topology> {
-        &self.topology
     }
 
     /// What is wrong with its options, if anything is.

@@ -13,7 +13,6 @@ mod lines;
 mod look;
 mod met;
 mod options;
-mod pace;
 mod reads;
 mod section;
 mod seen;
@@ -37,14 +36,11 @@ use crate::transport::Transport;
 pub use section::{Decision, Section};
 
 use gather::Bound;
-use habits::Habits;
 use known::{Known, may_guess};
 use lines::Lines;
 use look::Looks;
-use met::Met;
 use reads::Pending;
 use section::Peek;
-use seen::Seen;
 
 /// Shares turns of a lock between callers of one process, or isolate: group commit.
 ///
@@ -113,9 +109,7 @@ struct Shared<S: Section> {
     section: S,
     turns: Arc<Lines<Pending<S::Item>, S::Answer>>,
     looks: Arc<Looks<S::Item, S::Answer>>,
-    habits: Habits,
-    seen: Seen,
-    met: Met,
+    known: Known,
 }
 
 impl<S: Section> Shared<S> {
@@ -133,14 +127,6 @@ impl<S: Section> Shared<S> {
             pause = pause.saturating_mul(2);
         }
     }
-
-    const fn known(&self) -> Known<'_> {
-        Known {
-            habits: &self.habits,
-            seen: &self.seen,
-            met: &self.met,
-        }
-    }
 }
 
 impl<S: Section> GroupCommit<S> {
@@ -152,9 +138,7 @@ impl<S: Section> GroupCommit<S> {
                 section,
                 turns: Arc::new(Lines::new()),
                 looks: Arc::new(Looks::new()),
-                habits: Habits::new(),
-                seen: Seen::new(),
-                met: Met::default(),
+                known: Known::default(),
             }),
             bound: Bound {
                 items: 256,
@@ -226,8 +210,8 @@ impl<S: Section> GroupCommit<S> {
             return self.take_turn(lock, item, bytes).await;
         };
         let is_met =
-            may_guess::<S, _, _>(lock) && self.shared.known().has_met(lock.key(), &item.reads);
-        if self.shared.habits.takes_turns(lock.key()) && !is_met {
+            may_guess::<S, _, _>(lock) && self.shared.known.has_met(lock.key(), &item.reads);
+        if self.shared.known.habits.takes_turns(lock.key()) && !is_met {
             let mut turn = pin!(self.take_turn(lock, item.clone(), bytes));
             let look = async {
                 // Otherwise such a turn is as soon as a look.
@@ -250,7 +234,7 @@ impl<S: Section> GroupCommit<S> {
             return Ok(answer);
         }
         let waited = lock.runtime().now().since(begun_at);
-        let left = lock.longest_wait().saturating_sub(waited);
+        let left = lock.wait.saturating_sub(waited);
         self.take_turn(&lock.clone().wait_timeout(left), item, bytes)
             .await
     }
@@ -265,7 +249,7 @@ impl<S: Section> GroupCommit<S> {
         let begin = |turn, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                turn::drive(&shared.section, turn, &lock, bound, shared.known()).await;
+                turn::drive(&shared.section, turn, &lock, bound, &shared.known).await;
             })
         };
         let outcome = (shared.turns.submit(lock, item, bytes, bound, begin)).await;
@@ -283,7 +267,7 @@ impl<S: Section> GroupCommit<S> {
         let begin = |look, lock: Lock<T, R>| -> Task {
             let shared = shared.clone();
             Box::pin(async move {
-                look::drive(&shared.section, peek, look, &lock, shared.known()).await;
+                look::drive(&shared.section, peek, look, &lock, &shared.known).await;
             })
         };
         (shared.looks.submit(lock, item, bytes, bound, begin)).await

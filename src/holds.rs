@@ -16,21 +16,19 @@ pub(crate) trait Holding: Send + Sync {
 pub(crate) struct Holds(Mutex<Vec<(Name, Weak<dyn Holding>)>>);
 
 impl Holds {
-    pub(crate) fn enter(&self, name: &Name, holding: &Arc<dyn Holding>) {
-        let entry = (name.clone(), Arc::downgrade(holding));
-        locked(&self.0).push(entry);
-    }
-
-    pub(crate) fn leave(&self, holding: &Arc<dyn Holding>) {
-        let left = Arc::downgrade(holding);
-        locked(&self.0).retain(|(_, other)| !Weak::ptr_eq(other, &left));
+    pub(crate) fn enter(&self, name: &Name, holding: Weak<dyn Holding>) {
+        let mut all = locked(&self.0);
+        all.retain(|(_, other)| other.strong_count() > 0);
+        all.push((name.clone(), holding));
     }
 
     /// Whether the client has a lease of this name.
     pub(crate) fn has(&self, name: &str, now: Instant) -> bool {
         let is_held = |holding: Arc<dyn Holding>| holding.is_held(now);
         let all = locked(&self.0);
-        let mut of_name = all.iter().filter(|(other, _)| other.key() == name);
+        let mut of_name = all.iter().filter(|(other, _)| {
+            other.key() == name || other.others().iter().any(|other| other.key() == name)
+        });
         of_name.any(|(_, holding)| holding.upgrade().is_some_and(is_held))
     }
 }

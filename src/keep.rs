@@ -33,13 +33,13 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         max_hold: Option<Duration>,
         work: impl Future<Output = Result<O, E>>,
     ) -> Result<O, E> {
-        let _keeping = self.hold().begin_keeping().map_err(Error::from)?;
+        let _keeping = self.hold.begin_keeping().map_err(Error::from)?;
         let until = self.begin_keeping(max_hold).await.map_err(Error::from)?;
         let (lost, forsaken) = (pin!(self.lost(until)), pin!(self.forsaken()));
         match select(work, select(lost, forsaken)).await {
             Either::Left(outcome) => {
-                let end = EndKeeping::behind_work(self.hold().clone());
-                let held = drive(self.host(), end).await;
+                let end = EndKeeping::new(self.hold.clone(), None);
+                let held = drive(&self.host, end).await;
                 // If the work failed, its error is returned, whatever the state of the lock.
                 let outcome = outcome?;
                 held.map_err(Error::from)?;
@@ -47,8 +47,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             }
             Either::Right(Either::Left(why)) => Err(self.stopped(why).await.into()),
             Either::Right(Either::Right(())) => {
-                let hold = self.hold();
-                let unknown = hold.unknown(self.host().runtime.now());
+                let hold = &self.hold;
+                let unknown = hold.unknown(self.host.runtime.now());
                 let gone = || Fault::gone(false).of_lock(Some(hold.claim.shown()));
                 Err(Error::from(unknown.unwrap_or_else(gone)).into())
             }
@@ -83,21 +83,21 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future stops the renewals. The lease stays as it was last renewed.
     pub async fn keep_alive(&self, max_hold: Option<Duration>) -> Result<Infallible, Error> {
-        let _keeping = self.hold().begin_keeping()?;
+        let _keeping = self.hold.begin_keeping()?;
         let until = self.begin_keeping(max_hold).await?;
         match self.kept(until).await {
-            Why::Released => Err(self.hold().error(Why::Released).into()),
+            Why::Released => Err(self.hold.error(Why::Released).into()),
             why => Err(self.stopped(why).await),
         }
     }
 
     async fn begin_keeping(&self, max_hold: Option<Duration>) -> Result<Instant, Fault> {
-        let begin = BeginKeeping::new(self.hold().clone(), max_hold);
-        drive(self.host(), begin).await
+        let begin = BeginKeeping::new(self.hold.clone(), max_hold);
+        drive(&self.host, begin).await
     }
 
     async fn kept(&self, until: Instant) -> Why {
-        drive(self.host(), Keep::new(self.hold().clone(), until)).await
+        drive(&self.host, Keep::new(self.hold.clone(), until)).await
     }
 
     async fn lost(&self, until: Instant) -> Why {
@@ -114,14 +114,14 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
             Some(gone) => gone.await,
             None => pending().await,
         }
-        let hold = self.hold();
+        let hold = &self.hold;
         hold.watchers.until(|| hold.is_idle()).await;
     }
 
     /// Gives the lock back after the work was stopped, and returns the error to report.
     async fn stopped(&self, why: Why) -> Error {
-        let end = EndKeeping::stopped(self.hold().clone(), why);
-        let told = drive(self.host(), end).await;
-        (told.err().unwrap_or_else(|| self.hold().error(why))).into()
+        let end = EndKeeping::new(self.hold.clone(), Some(why));
+        let told = drive(&self.host, end).await;
+        (told.err().unwrap_or_else(|| self.hold.error(why))).into()
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::command::{Command, Reply};
 use crate::drive::{Host, drive, drive_in_background};
 use crate::error::{Error, Fault};
-use crate::operation::{Hold, Why, Write};
+use crate::operation::{Hold, Why, Write, Writes};
 use crate::runtime::{Runtime, Task};
 use crate::select::{Either, select};
 use crate::token::Token;
@@ -25,8 +25,8 @@ use crate::transport::Transport;
 /// [unknown](Error::is_outcome_unknown). The time [left](Lease::remaining) is zero from then on.
 #[must_use = "dropping a lease gives the lock back"]
 pub struct Lease<T: Transport, R: Runtime> {
-    host: Arc<Host<T, R>>,
-    hold: Arc<Hold>,
+    pub(crate) host: Arc<Host<T, R>>,
+    pub(crate) hold: Arc<Hold>,
     /// It is given back once the caller is gone.
     is_callers: bool,
     _stay: Option<Arc<dyn Send + Sync>>,
@@ -131,10 +131,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Dropping the future aborts the request. The ttl in Redis may have been renewed; the deadline
     /// was not.
     pub async fn renew(&self) -> Result<(), Error> {
-        Ok(self
-            .write(Write::renew(self.hold.clone()))
-            .await
-            .map(drop)?)
+        Ok(self.write(Writes::Renew(None)).await.map(drop)?)
     }
 
     /// As [`Lease::renew`], but for `ttl` from now: 4 ms to 366 days, in whole milliseconds. This
@@ -150,8 +147,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::renew`].
     pub async fn renew_for(&self, ttl: Duration) -> Result<(), Error> {
-        let renewal = Write::renew_for(self.hold.clone(), ttl);
-        Ok(self.write(renewal).await.map(drop)?)
+        Ok(self.write(Writes::Renew(Some(ttl))).await.map(drop)?)
     }
 
     /// Makes a reader of a [read/write lock](crate::Client::read_write)'s writer. No other writer
@@ -171,8 +167,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Dropping the future aborts the request. Then the lease may be a writer's or a reader's, as
     /// above.
     pub async fn downgrade(&self) -> Result<(), Error> {
-        let downgrade = Write::downgrade(self.hold.clone());
-        Ok(self.write(downgrade).await.map(drop)?)
+        Ok(self.write(Writes::Downgrade).await.map(drop)?)
     }
 
     /// Runs `commands` if the lease is still held, and renews it, in one request. The commands are
@@ -192,8 +187,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// Dropping the future aborts the request. Whether the commands ran is then unknown, but they
     /// do not run after a later write.
     pub async fn exec(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        let exec = Write::exec(self.hold.clone(), commands.to_vec());
-        Ok(self.write(exec).await?)
+        Ok(self.write(Writes::Exec(commands.to_vec())).await?)
     }
 
     /// Runs `commands` if the lease is still held, and releases it, in one request. The commands
@@ -208,8 +202,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// As [`Lease::exec`].
     pub async fn commit(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        let commit = Write::commit(self.hold.clone(), commands.to_vec());
-        Ok(self.write(commit).await?)
+        Ok(self.write(Writes::Commit(commands.to_vec())).await?)
     }
 
     /// As [`Lease::commit`]. A command that failed does not fail the others: its reply is the
@@ -219,8 +212,8 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         commands: &[Command],
         told: usize,
     ) -> Result<Vec<Reply>, Fault> {
-        let commit = Write::commit_each(self.hold.clone(), commands.to_vec(), told);
-        self.write(commit).await
+        self.write(Writes::CommitEach(commands.to_vec(), told))
+            .await
     }
 
     /// Gives the lock back, past the deadline too, since Redis may still keep others out.
@@ -233,8 +226,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The lock may or may not be released.
     pub async fn release(&self) -> Result<(), Error> {
-        let release = Write::release(self.hold.clone());
-        Ok(self.write(release).await.map(drop)?)
+        Ok(self.write(Writes::Release).await.map(drop)?)
     }
 
     /// Whether `commands` can be sent at all.
@@ -242,16 +234,9 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         self.hold.claim.check_writes(commands)
     }
 
-    async fn write(&self, write: Write) -> Result<Vec<Reply>, Fault> {
+    async fn write(&self, writes: Writes) -> Result<Vec<Reply>, Fault> {
+        let write = Write::new(self.hold.clone(), writes);
         drive(&self.host, write).await
-    }
-
-    pub(crate) const fn hold(&self) -> &Arc<Hold> {
-        &self.hold
-    }
-
-    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
-        &self.host
     }
 }
 

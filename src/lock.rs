@@ -44,9 +44,9 @@ use crate::transport::Transport;
 /// }
 /// ```
 pub struct Lock<T, R> {
-    host: Arc<Host<T, R>>,
+    pub(crate) host: Arc<Host<T, R>>,
     pub(crate) settings: Arc<Settings>,
-    wait: Duration,
+    pub(crate) wait: Duration,
     max_requests: u32,
     pub(crate) max_hold: Option<Duration>,
     /// Others than the caller depend on what is done under it.
@@ -67,10 +67,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn runtime(&self) -> &R {
         &self.host.runtime
-    }
-
-    pub(crate) const fn host(&self) -> &Arc<Host<T, R>> {
-        &self.host
     }
 
     pub(crate) fn request_limit(&self) -> Duration {
@@ -114,10 +110,6 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn lasts(&self) -> Duration {
         self.settings.lasts()
-    }
-
-    pub(crate) const fn longest_wait(&self) -> Duration {
-        self.wait
     }
 
     pub(crate) fn observe(&self, kind: EventKind<'_>) {
@@ -190,7 +182,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// # Errors
     /// Those of the bridge.
     pub async fn force_release(&self) -> Result<bool, Error> {
-        let freed = drive(&self.host, self.forcing()?).await;
+        let freed = drive(&self.host, self.operating(Call::force_release)?).await;
         Ok(freed.outcome?.done()?)
     }
 
@@ -227,23 +219,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// As [`Runtime::gone`], unless that makes no difference.
     pub(crate) fn gone(&self) -> Option<Task> {
-        (!self.is_for_others).then(|| self.host().gone())?
+        (!self.is_for_others).then(|| self.host.gone())?
     }
 
     pub(crate) fn lease(&self, hold: Hold) -> Lease<T, R> {
         Lease::new(self.host.clone(), hold, !self.is_for_others)
     }
 
-    pub(crate) fn forcing(&self) -> Result<Ask, Fault> {
-        self.operating(Call::force_release)
-    }
-
-    /// Forgets the result of work that is executed once.
-    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
-        self.operating(Call::forget)
-    }
-
-    fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Fault> {
+    pub(crate) fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Fault> {
         self.settings.check()?;
         let session = Session::random(self.runtime())?;
         Ok(self.ask(

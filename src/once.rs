@@ -10,9 +10,9 @@ use crate::command::Command;
 use crate::drive::drive;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
-use crate::operation::{Acquire, Ask};
+use crate::operation::Acquire;
 use crate::runtime::Runtime;
-use crate::script;
+use crate::script::{self, Call};
 use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::ttl;
@@ -57,7 +57,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// }
 /// ```
 pub struct Once<T, R> {
-    lock: Lock<T, R>,
+    pub(crate) lock: Lock<T, R>,
     keep: Duration,
     max_bytes: usize,
 }
@@ -182,7 +182,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     pub(crate) fn beginning(&self) -> Result<Acquire, Fault> {
         let Settings { name, kind, .. } = &*self.lock.settings;
         let copy = kind.can_be_stale().then(|| script::copy_of(name));
-        let wait = Some(self.lock.longest_wait());
+        let wait = Some(self.lock.wait);
         self.lock.acquiring(wait, copy.as_slice())
     }
 
@@ -198,11 +198,6 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         }
         let Settings { name, label, .. } = &*self.lock.settings;
         Ok(script::keeping(name, label, result, self.keep))
-    }
-
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn lock(&self) -> &Lock<T, R> {
-        &self.lock
     }
 }
 
@@ -239,12 +234,8 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// # Cancel safety
     /// Dropping the future aborts the request. The result may be forgotten or not.
     pub async fn forget(&self) -> Result<bool, Error> {
-        let forgotten = drive(self.lock.host(), self.forgetting()?).await;
+        let forgotten = drive(&self.lock.host, self.lock.operating(Call::forget)?).await;
         Ok(forgotten.outcome?.done()?)
-    }
-
-    pub(crate) fn forgetting(&self) -> Result<Ask, Fault> {
-        self.lock.forgetting()
     }
 }
 

@@ -28,7 +28,7 @@ use crate::bridge::Post;
 use crate::command::Command;
 use crate::event::{Event, EventKind};
 use crate::nanos::Nanos;
-use crate::runtime::{Instant, Surroundings};
+use crate::runtime::{Instant, Runtime};
 use crate::topology::Endpoint;
 use crate::transport::{Request, Response, TransportError};
 
@@ -42,6 +42,8 @@ pub(crate) use paced::{Pass, Settle};
 pub(crate) use slot::Completed;
 pub(crate) use time_limit::{TimeLimit, deadline, drift, surely};
 pub(crate) use write::Write;
+#[allow(unreachable_pub)] // `web::driven` has it for the npm package.
+pub use write::Writes;
 
 /// Names something that an operation waits for: the answer to a request, a timer, a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +137,7 @@ impl Mail {
 pub(crate) struct Cx<'a> {
     /// Read before anything that the operation sends now leaves.
     pub(crate) now: Instant,
-    host: &'a dyn Surroundings,
+    host: &'a dyn Runtime,
     reads: &'a mut dyn FnMut() -> Vec<Command>,
     ids: &'a mut u32,
     wishes: &'a mut Vec<Wish>,
@@ -144,7 +146,7 @@ pub(crate) struct Cx<'a> {
 impl<'a> Cx<'a> {
     pub(crate) fn new(
         now: Instant,
-        host: &'a dyn Surroundings,
+        host: &'a dyn Runtime,
         reads: &'a mut dyn FnMut() -> Vec<Command>,
         ids: &'a mut u32,
         wishes: &'a mut Vec<Wish>,
@@ -200,11 +202,11 @@ impl<'a> Cx<'a> {
     }
 
     pub(crate) fn observe(&self, name: &str, kind: EventKind<'_>) {
-        self.host.tell(&Event { lock: name, kind });
+        self.host.observe(&Event { lock: name, kind });
     }
 
     /// The host, for random bytes and for events.
-    pub(crate) fn host(&self) -> &'a dyn Surroundings {
+    pub(crate) fn host(&self) -> &'a dyn Runtime {
         self.host
     }
 

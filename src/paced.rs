@@ -37,7 +37,7 @@ use crate::ttl;
 /// }
 /// ```
 pub struct Throttle<T, R> {
-    lock: Lock<T, R>,
+    pub(crate) lock: Lock<T, R>,
     window: Duration,
 }
 
@@ -104,7 +104,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     /// # Cancel safety
     /// Dropping the future undoes the call in the background, as above.
     pub async fn try_pass(&self) -> Result<ThrottleOutcome, Error> {
-        let closed_for = drive(self.lock.host(), self.passing()?).await?;
+        let closed_for = drive(&self.lock.host, self.passing()?).await?;
         Ok(match closed_for {
             None => ThrottleOutcome::Passed,
             Some(retry_after) => ThrottleOutcome::Throttled { retry_after },
@@ -113,11 +113,6 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
 
     pub(crate) fn passing(&self) -> Result<Pass, Fault> {
         Ok(Pass::new(self.lock.new_claim()?, self.window))
-    }
-
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn lock(&self) -> &Lock<T, R> {
-        &self.lock
     }
 }
 
@@ -171,7 +166,7 @@ impl<T, R> fmt::Debug for Throttle<T, R> {
 /// }
 /// ```
 pub struct Debounce<T, R> {
-    lock: Lock<T, R>,
+    pub(crate) lock: Lock<T, R>,
     wait: Duration,
     max_wait: Duration,
 }
@@ -259,26 +254,21 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         work: impl AsyncFnOnce() -> Result<V, E>,
     ) -> Result<DebounceOutcome<V>, E> {
         // It may have overtaken others, and then nobody else does their work.
-        let _stay = self.lock.host().runtime.stay();
+        let _stay = self.lock.host.runtime.stay();
         let settling = self.settling().map_err(Error::from)?;
-        if !drive(self.lock.host(), settling)
+        if !drive(&self.lock.host, settling)
             .await
             .map_err(Error::from)?
         {
             return Ok(DebounceOutcome::Superseded);
         }
-        let _goes_on = self.lock.host().going_on.begin();
+        let _goes_on = self.lock.host.going_on.begin();
         work().await.map(DebounceOutcome::Executed)
     }
 
     pub(crate) fn settling(&self) -> Result<Settle, Fault> {
         let call = self.lock.new_claim()?;
         Ok(Settle::new(call, self.wait, self.max_wait))
-    }
-
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
-    pub(crate) const fn lock(&self) -> &Lock<T, R> {
-        &self.lock
     }
 }
 

@@ -76,7 +76,9 @@ pub trait Runtime: Send + Sync + 'static {
     fn now(&self) -> Instant;
 
     /// Completes once `duration` has passed. Dropping the future cancels the timer.
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send
+    where
+        Self: Sized;
 
     /// Fills `bytes` from a cryptographically secure source. Tokens are made of them.
     ///
@@ -120,24 +122,5 @@ pub trait Runtime: Send + Sync + 'static {
     /// block.
     fn observe(&self, event: &Event<'_>) {
         let _ = event;
-    }
-}
-
-/// The parts of a [`Runtime`] that an operation uses without waiting: one type for all runtimes.
-pub(crate) trait Surroundings: Sync {
-    /// As [`Runtime::random`].
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable>;
-
-    /// As [`Runtime::observe`].
-    fn tell(&self, event: &Event<'_>);
-}
-
-impl<R: Runtime> Surroundings for R {
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.random(bytes)
-    }
-
-    fn tell(&self, event: &Event<'_>) {
-        self.observe(event);
     }
 }

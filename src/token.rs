@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use crate::error::{Error, Fault};
-use crate::runtime::Surroundings;
+use crate::runtime::Runtime;
 
 const TOKEN_BYTES: usize = 16;
 const TOKEN_CHARS: usize = 22;
@@ -90,13 +90,13 @@ impl fmt::Debug for Token {
 pub(crate) struct Session([u8; SESSION_CHARS]);
 
 impl Session {
-    pub(crate) fn random(host: &dyn Surroundings) -> Result<Self, Fault> {
+    pub(crate) fn random(host: &dyn Runtime) -> Result<Self, Fault> {
         random_bytes::<SESSION_BYTES>(host).map(|bytes| Self::of(&bytes))
     }
 
     /// A session and its token, in one draw: a call to the host's random source is the most
     /// expensive step of a request.
-    pub(crate) fn with_token(host: &dyn Surroundings) -> Result<(Self, Token), Fault> {
+    pub(crate) fn with_token(host: &dyn Runtime) -> Result<(Self, Token), Fault> {
         let bytes = random_bytes::<{ TOKEN_BYTES + SESSION_BYTES }>(host)?;
         let (token, session) = bytes.split_at(TOKEN_BYTES);
         let mut chars = [0; TOKEN_CHARS];
@@ -123,9 +123,9 @@ impl Session {
     }
 }
 
-fn random_bytes<const BYTES: usize>(host: &dyn Surroundings) -> Result<[u8; BYTES], Fault> {
+fn random_bytes<const BYTES: usize>(host: &dyn Runtime) -> Result<[u8; BYTES], Fault> {
     let mut bytes = [0; BYTES];
-    host.draw(&mut bytes)
+    host.random(&mut bytes)
         .map_err(|_| Error::EntropyUnavailable)?;
     Ok(bytes)
 }

@@ -237,7 +237,10 @@ fn of_lease(held: &Held, what: &str, mut words: Words) -> Result<Option<Thing>, 
         "downgrade" => held.write(Writes::Downgrade),
         "exec" => held.write(Writes::Exec(words.commands())),
         "commit" => held.write(Writes::Commit(words.commands())),
-        "commitEach" => held.write(Writes::CommitEach(words.commands(), words.count())),
+        "commitEach" => {
+            let (commands, told) = (words.commands(), words.count() as usize);
+            held.write(Writes::CommitEach(commands, told))
+        }
         "turn" => checked(held.turn_steps(&guessed(words)))?,
         "release" => held.write(Writes::Release),
         "beginKeeping" => held.begin_keeping(words.maybe_time()),

@@ -35,11 +35,12 @@ pub(super) struct Gather<I, C, P> {
     most: usize,
     /// How many turns of others come before the next item that is too large for a turn with others.
     owed: usize,
-    /// Numbers of tickets and turns.
-    numbers: u64,
-    signs: u64,
+    /// The highest number of a ticket or a turn.
+    pub(super) numbers: u64,
+    /// How many signs of life there were.
+    pub(super) signs: u64,
     /// How many turns have ended.
-    ended: u64,
+    pub(super) ended: u64,
 }
 
 /// How much a turn takes at most, and how many items may wait for one.
@@ -90,24 +91,9 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         }
     }
 
-    /// The highest number given out.
-    pub(super) const fn numbers(&self) -> u64 {
-        self.numbers
-    }
-
     /// Whether the name has neither items nor turns.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.turn.is_none()
-    }
-
-    /// How many signs of life there were.
-    pub(super) const fn signs(&self) -> u64 {
-        self.signs
-    }
-
-    /// How many turns have ended.
-    pub(super) const fn ended(&self) -> u64 {
-        self.ended
     }
 
     /// Whether the turn under way waits for the lock.

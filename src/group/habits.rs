@@ -3,13 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bit for each name; some names share one. A wrong guess costs only a round trip or a request.
+#[derive(Default)]
 pub(super) struct Habits(AtomicU64);
 
 impl Habits {
-    pub(super) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     pub(super) fn takes_turns(&self, name: &str) -> bool {
         self.0.load(Ordering::Relaxed) & bit(name) != 0
     }
@@ -34,7 +31,7 @@ mod tests {
 
     #[test]
     fn what_was_learned_of_one_name_last_counts() {
-        let habits = Habits::new();
+        let habits = Habits::default();
         assert!(!habits.takes_turns("a"));
         habits.learn("a", true);
         habits.learn("b", false);

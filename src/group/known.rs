@@ -17,16 +17,16 @@ pub(super) fn may_guess<S: Section, T: Transport, R: Runtime>(lock: &Lock<T, R>)
 }
 
 /// What a process knows of the names.
-#[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
-    pub(super) habits: &'a Habits,
-    pub(super) seen: &'a Seen,
-    pub(super) met: &'a Met,
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) habits: Habits,
+    pub(super) seen: Seen,
+    pub(super) met: Met,
 }
 
-impl Known<'_> {
+impl Known {
     /// Reads that failed. Nobody guesses that.
-    pub(super) fn meets_failing(self, reads: &Reads, replies: &[Reply]) {
+    pub(super) fn meets_failing(&self, reads: &Reads, replies: &[Reply]) {
         let all = reads.commands.iter().zip(replies);
         let failed =
             all.filter(|(_, reply)| matches!(reply, Reply::Error(_)) && !resp::lacks_room(reply));
@@ -34,7 +34,7 @@ impl Known<'_> {
     }
 
     /// Whether one of these would make a turn guess wrong.
-    pub(super) fn has_met(self, name: &str, reads: &[Command]) -> bool {
+    pub(super) fn has_met(&self, name: &str, reads: &[Command]) -> bool {
         let unknown = self.seen.unknown(name, reads.iter().collect());
         self.met.has_any(unknown.into_iter())
     }

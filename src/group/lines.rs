@@ -57,11 +57,11 @@ impl<I, A> Lines<I, A> {
     }
 
     pub(super) fn signs(&self, name: &str) -> u64 {
-        self.with(name, |line| line.signs()).unwrap_or_default()
+        self.with(name, |line| line.signs).unwrap_or_default()
     }
 
     pub(super) fn ended(&self, name: &str) -> u64 {
-        self.with(name, |line| line.ended()).unwrap_or_default()
+        self.with(name, |line| line.ended).unwrap_or_default()
     }
 
     pub(super) fn waits_for_lock(&self, name: &str) -> bool {
@@ -84,7 +84,7 @@ impl<I, A> Lines<I, A> {
         let line = state.by_name.get_mut(name)?;
         let output = act(&mut line.callers);
         if line.callers.is_idle() {
-            let numbers = line.callers.numbers();
+            let numbers = line.callers.numbers;
             state.numbers = state.numbers.max(numbers);
             state.by_name.remove(name);
         }
@@ -125,6 +125,15 @@ impl<I, A> Lines<I, A> {
     }
 }
 
+/// How often callers look whether their driver shows that it is alive, which it does twice as
+/// often. Three looks without a sign report it as gone, so a vanished driver costs them less than
+/// the time-out of its requests, and up to four more if all that watch have vanished with it. A
+/// driver whose requests may take longer than theirs has longer to show itself.
+pub(super) fn pace<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Duration {
+    const LEAST: Duration = Duration::from_millis(100);
+    lock.request_limit().max(LEAST) / 4
+}
+
 /// It has waited for its whole wait behind others of its own process, or too many wait.
 pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) -> Error {
     /// Even a caller that does not wait should not come again at once.
@@ -135,7 +144,7 @@ pub(super) fn held<T: Transport, R: Runtime>(lock: &Lock<T, R>, ahead: usize) ->
         ahead: ahead as u64,
         is_own: false,
         label: None,
-        retry_after: lock.longest_wait().max(SHORTEST).min(lock.lasts()),
+        retry_after: lock.wait.max(SHORTEST).min(lock.lasts()),
         requests: 0,
     }
 }

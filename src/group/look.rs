@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::gather::Bound;
-use super::lines::held;
-use super::pace::Pace;
+use super::lines::{held, pace};
 use super::reads::Pending;
 use super::slot::Slot;
 use crate::error::Error;
@@ -76,7 +75,7 @@ pub(super) struct Look<I, A> {
 
 /// A look that takes longer is not waited for.
 fn longest<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Duration {
-    Pace::of(lock).look.saturating_mul(2)
+    pace(lock).saturating_mul(2)
 }
 
 impl<I, A> Looks<I, A> {

@@ -40,6 +40,7 @@ const RIVALS: u8 = 3;
 const CROWDED: u8 = 4;
 
 /// Of each name; `None` for one that reads too much.
+#[derive(Default)]
 pub(super) struct Seen(Mutex<HashMap<String, Option<Last>>>);
 
 /// The last turn of a name, as far as this process knows.
@@ -70,10 +71,6 @@ pub(super) struct Expected {
 }
 
 impl Seen {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
-    }
-
     /// What `reads` will find, if that can be guessed.
     pub(super) fn guess(&self, name: &str, reads: &Reads, now: Instant) -> Option<Expected> {
         let names = locked(&self.0);

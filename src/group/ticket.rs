@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::driver::{Driver, leave_behind};
 use super::gather::{Bound, Drive};
-use super::lines::{Lines, held};
-use super::pace::Pace;
+use super::lines::{Lines, held, pace};
 use super::slot::Slot;
 use crate::error::Error;
 use crate::lock::Lock;
@@ -27,8 +26,8 @@ impl<I, A> Lines<I, A> {
         begin: impl Fn(Driver<I, A>, Lock<T, R>) -> Task,
     ) -> Result<A, Error> {
         let runtime = lock.runtime();
-        let give_up = runtime.now() + lock.longest_wait();
-        let pace = Pace::of(lock);
+        let give_up = runtime.now() + lock.wait;
+        let pace = pace(lock);
         let name = lock.line();
         let ticket = Ticket::new(self, &name, item, bytes, bound);
         let ticket = ticket.map_err(|waiting| held(lock, waiting))?;
@@ -43,7 +42,7 @@ impl<I, A> Lines<I, A> {
             }
             let left = give_up.since(runtime.now());
             if (!has_waited || !left.is_zero())
-                && let Some((driver, orphan)) = ticket.drive(bound, pace.look)
+                && let Some((driver, orphan)) = ticket.drive(bound, pace)
             {
                 // Whatever the outcome of its commit, nobody needs that lease any more. Dropping it
                 // gives the lock back.
@@ -61,12 +60,12 @@ impl<I, A> Lines<I, A> {
                 (signs, quiet) = (now, None);
             }
             let look = match quiet.is_some() || ticket.watches() {
-                true => pace.look,
-                false => pace.look.saturating_mul(SELDOM),
+                true => pace,
+                false => pace.saturating_mul(SELDOM),
             };
             // A caller in a turn may have to wait again.
             let nap = match left {
-                Duration::ZERO => pace.look,
+                Duration::ZERO => pace,
                 left => look.min(left),
             };
             quiet = match select(ticket.slot.called(runtime), runtime.sleep(nap)).await {

@@ -9,7 +9,7 @@ use super::gather::Bound;
 use super::guess;
 use super::guessed::Found;
 use super::known::Known;
-use super::pace::Pace;
+use super::lines::pace;
 use super::reads::{Reads, retain};
 use super::section::Section;
 use super::work::Work;
@@ -26,10 +26,10 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     turn: Turn<S>,
     lock: &Lock<T, R>,
     bound: Bound,
-    known: Known<'_>,
+    known: &Known,
 ) {
     // Shows that it drives, until a caller reports it as gone.
-    let beat = Pace::of(lock).beat;
+    let beat = pace(lock) / 2;
     let beats = async {
         while turn.beat() {
             lock.runtime().sleep(beat).await;

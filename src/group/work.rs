@@ -17,7 +17,7 @@ pub(super) struct Work<'a, S: Section, T: Transport, R: Runtime> {
     pub(super) turn: &'a Turn<S>,
     pub(super) lock: &'a Lock<T, R>,
     pub(super) bound: Bound,
-    pub(super) known: Known<'a>,
+    pub(super) known: &'a Known,
     pub(super) begun_at: Instant,
 }
 
@@ -29,7 +29,7 @@ impl<S: Section, T: Transport, R: Runtime> Work<'_, S, T, R> {
     /// How long it may wait yet for the lock: guesses take time, too.
     pub(super) fn left(&self) -> Duration {
         let waited = self.lock.runtime().now().since(self.begun_at);
-        self.lock.longest_wait().saturating_sub(waited)
+        self.lock.wait.saturating_sub(waited)
     }
 
     /// As [`Seen::in_common`](super::seen::Seen::in_common), if that is used, and has room behind

@@ -10,24 +10,18 @@ const KEY_LOCKING: &str = "#!lua flags=allow-key-locking\n";
 /// together when the script is first needed.
 pub(crate) struct Script {
     parts: &'static [&'static str],
-    /// For real Redis.
-    plain: Text,
-    /// For Upstash.
-    key_locking: Text,
-}
-
-struct Text {
-    whole: OnceLock<String>,
-    /// Its SHA-1.
-    digest: OnceLock<String>,
+    /// For real Redis, and for Upstash.
+    texts: [OnceLock<String>; 2],
+    /// Their SHA-1.
+    digests: [OnceLock<String>; 2],
 }
 
 impl Script {
     pub(super) const fn of(parts: &'static [&'static str]) -> Self {
         Self {
             parts,
-            plain: Text::new(),
-            key_locking: Text::new(),
+            texts: [const { OnceLock::new() }; 2],
+            digests: [const { OnceLock::new() }; 2],
         }
     }
 
@@ -38,35 +32,19 @@ impl Script {
 
     pub(crate) fn text(&self, key_locking: bool) -> &str {
         let first = if key_locking { KEY_LOCKING } else { "" };
-        self.variant(key_locking)
-            .whole
-            .get_or_init(|| [&[first], self.parts].concat().concat())
+        let [plain, locking] = &self.texts;
+        let text = if key_locking { locking } else { plain };
+        text.get_or_init(|| [&[first], self.parts].concat().concat())
     }
 
     /// The digest that `EVALSHA` uses.
     pub(crate) fn digest(&self, key_locking: bool) -> &str {
-        self.variant(key_locking).digest.get_or_init(|| {
-            sha1_smol::Sha1::from(self.text(key_locking))
-                .digest()
-                .to_string()
+        let [plain, locking] = &self.digests;
+        let digest = if key_locking { locking } else { plain };
+        digest.get_or_init(|| {
+            let text = sha1_smol::Sha1::from(self.text(key_locking));
+            text.digest().to_string()
         })
-    }
-
-    const fn variant(&self, key_locking: bool) -> &Text {
-        if key_locking {
-            &self.key_locking
-        } else {
-            &self.plain
-        }
-    }
-}
-
-impl Text {
-    const fn new() -> Self {
-        Self {
-            whole: OnceLock::new(),
-            digest: OnceLock::new(),
-        }
     }
 }
 

@@ -114,7 +114,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             Ok(Taken::Result(text)) => return Ok(OnceOutcome::Replayed(self.read_back(&text)?)),
             Ok(taken) => taken.lock().map_err(Error::from)?,
             Err(error) if is_away(&error) => {
-                let _goes_on = self.lock.host().going_on.begin();
+                let _goes_on = self.lock.host.going_on.begin();
                 return Ok(OnceOutcome::NotKept(Box::pin(work(None)).await?));
             }
             Err(error) => return Err(error.into()),
@@ -183,7 +183,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 
     async fn begin(&self) -> Result<Taken, Error> {
-        let begun = pin!(drive(self.lock.host(), self.beginning()?));
+        let begun = pin!(drive(&self.lock.host, self.beginning()?));
         Ok(self.lock.unless_gone(begun).await?)
     }
 
@@ -194,7 +194,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         work: impl AsyncFnOnce(&Lease<T, R>) -> Result<V, E>,
     ) -> Result<V, E> {
         // Whoever repeats the call gets what comes of it, so it goes on when its caller is gone.
-        let _goes_on = self.lock.host().going_on.begin();
+        let _goes_on = self.lock.host.going_on.begin();
         let (lease, _) = self.lock.clone().for_others().granted(granted);
         // Boxed, since the work may itself call another `Once`.
         let executing = Box::pin(work(&lease));

@@ -94,7 +94,7 @@ impl Ask {
             pending,
             failed: bridges - self.answers.len() - pending,
         };
-        let outcome = match judge(self.query.call.verb(), &self.answers, count) {
+        let outcome = match judge(self.query.call.verb, &self.answers, count) {
             Some(answer) => Ok(answer),
             None if pending > 0 => return None,
             None => Err(self.failed()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::nanos::Nanos;
-use crate::runtime::Surroundings;
+use crate::runtime::Runtime;
 
 /// Pauses between attempts whose requests got lost.
 pub(crate) struct Backoff {
@@ -33,11 +33,7 @@ impl Backoff {
     /// How long to pause after a failure, or `None` to give up. The pause is random, up to a
     /// ceiling that doubles up to a second, so that clients that failed together do not come back
     /// together. It is no shorter than the bridge `asked` for. If that is too long, there is none.
-    pub(crate) fn pause(
-        &mut self,
-        random: &dyn Surroundings,
-        asked: Option<Duration>,
-    ) -> Option<Nanos> {
+    pub(crate) fn pause(&mut self, random: &dyn Runtime, asked: Option<Duration>) -> Option<Nanos> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
         let pause = between(random, Nanos::ZERO, self.ceiling);
         self.ceiling = (self.ceiling * 2).min(Self::LAST_CEILING);
@@ -51,9 +47,9 @@ impl Backoff {
 }
 
 /// At random; in the middle if the host gives no random bytes.
-pub(super) fn between(random: &dyn Surroundings, low: Nanos, high: Nanos) -> Nanos {
+pub(super) fn between(random: &dyn Runtime, low: Nanos, high: Nanos) -> Nanos {
     let mut bytes = [0x80, 0];
-    let _ = random.draw(&mut bytes);
+    let _ = random.random(&mut bytes);
     low + (high - low) * u16::from_be_bytes(bytes).into() / u16::MAX.into()
 }
 
@@ -62,13 +58,19 @@ pub(super) fn between(random: &dyn Surroundings, low: Nanos, high: Nanos) -> Nan
 pub(super) struct Loaded(pub(super) u8);
 
 #[cfg(test)]
-impl Surroundings for Loaded {
-    fn draw(&self, bytes: &mut [u8]) -> Result<(), crate::runtime::EntropyUnavailable> {
+impl Runtime for Loaded {
+    fn now(&self) -> crate::runtime::Instant {
+        crate::runtime::Instant::from_origin(std::time::Duration::ZERO)
+    }
+
+    async fn sleep(&self, _: std::time::Duration) {}
+
+    fn random(&self, bytes: &mut [u8]) -> Result<(), crate::runtime::EntropyUnavailable> {
         bytes.fill(self.0);
         Ok(())
     }
 
-    fn tell(&self, _: &crate::event::Event<'_>) {}
+    fn spawn(&self, _: crate::runtime::Task) {}
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::command::{Command, Reply};
 use crate::error::Fault;
 use crate::event::{Event, EventKind};
 use crate::redact;
-use crate::runtime::{Instant, Surroundings};
+use crate::runtime::{Instant, Runtime};
 use crate::script::{self, Answer, Call, Subject, Waiter};
 use crate::settings::{Settings, check_kind};
 use crate::token::{Session, Token};
@@ -135,13 +135,13 @@ impl Claim {
         }
     }
 
-    pub(crate) fn observe(&self, host: &dyn Surroundings, kind: EventKind<'_>) {
+    pub(crate) fn observe(&self, host: &dyn Runtime, kind: EventKind<'_>) {
         let name = self.shown();
-        host.tell(&Event { lock: name, kind });
+        host.observe(&Event { lock: name, kind });
     }
 
     /// It was given back by a request that was sent at `asked_at`.
-    pub(crate) fn observe_release(&self, host: &dyn Surroundings, now: Instant, asked_at: Instant) {
+    pub(crate) fn observe_release(&self, host: &dyn Runtime, now: Instant, asked_at: Instant) {
         let kind = EventKind::Released {
             held: now.since(self.since),
             took: now.since(asked_at),

@@ -3,7 +3,6 @@
 mod checks;
 mod phase;
 
-use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -12,16 +11,16 @@ use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
-use crate::holds::{Holding, Holds};
+use crate::holds::Holding;
 use crate::locked::locked;
-use crate::runtime::{Instant, Surroundings};
+use crate::runtime::{Instant, Runtime};
 use crate::script::{Call, Renewed, Write};
 use crate::token::Token;
 use crate::watchers::Watchers;
 use phase::State;
 
 pub(crate) use phase::Why;
-pub(super) use phase::{Aim, Standing, Writing};
+pub(super) use phase::{Standing, Writing};
 
 /// No write follows the release of a hold.
 pub(super) const LAST: u64 = (1 << 53) - 1;
@@ -46,7 +45,10 @@ impl Hold {
             state: Arc::new(Mutex::new(State::new(deadline))),
             watchers: Watchers::none(),
         };
-        hold.make_known();
+        let lock = &hold.claim.lock;
+        lock.topology
+            .holds()
+            .enter(&lock.name, Arc::downgrade(&hold.state) as _);
         hold
     }
 
@@ -66,7 +68,7 @@ impl Hold {
     }
 
     /// As [`Hold::leave`], while others may have calls of it under way.
-    pub(crate) fn hand_over(&self, host: &dyn Surroundings, now: Instant) -> Result<Token, Fault> {
+    pub(crate) fn hand_over(&self, host: &dyn Runtime, now: Instant) -> Result<Token, Fault> {
         self.check_own(host, now)?;
         let handed = self.state().hand_over();
         handed.map_err(|why| self.error(why))?;
@@ -166,9 +168,14 @@ impl Hold {
     }
 
     /// Begins a write that counts, behind one of the checks.
-    pub(super) fn begin(&self, cx: &Cx<'_>, aim: Aim) -> Result<Writing, Fault> {
+    pub(super) fn begin(
+        &self,
+        cx: &Cx<'_>,
+        has_commands: bool,
+        is_last: bool,
+    ) -> Result<Writing, Fault> {
         self.check_own(cx.host(), cx.now)?;
-        let begun = self.state().begin(aim, cx.now);
+        let begun = self.state().begin(has_commands, is_last, cx.now);
         begun.map_err(|why| self.error(why))
     }
 
@@ -260,13 +267,13 @@ impl Hold {
     }
 
     /// Another goes on with its acquisition.
-    pub(super) fn pass_on(&self, host: &dyn Surroundings, now: Instant) -> Fault {
+    pub(super) fn pass_on(&self, host: &dyn Runtime, now: Instant) -> Fault {
         self.end(Why::Lost);
         self.tell_loss(host, now);
         self.error(Why::Lost)
     }
 
-    pub(super) fn tell_loss(&self, host: &dyn Surroundings, now: Instant) {
+    pub(super) fn tell_loss(&self, host: &dyn Runtime, now: Instant) {
         let is_news = self.state().tell_lost();
         if is_news {
             let held = now.since(self.claim.since);
@@ -285,28 +292,6 @@ pub(crate) struct Keeping<'a>(&'a Hold);
 impl Drop for Keeping<'_> {
     fn drop(&mut self) {
         self.0.quit_keeping();
-    }
-}
-
-impl Hold {
-    fn make_known(&self) {
-        for name in iter::once(&self.claim.lock.name).chain(self.claim.lock.name.others()) {
-            self.holds().enter(name, &self.holding());
-        }
-    }
-
-    fn holding(&self) -> Arc<dyn Holding> {
-        self.state.clone()
-    }
-
-    fn holds(&self) -> &Holds {
-        self.claim.lock.topology.holds()
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.holds().leave(&self.holding());
     }
 }
 

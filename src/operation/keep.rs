@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::hold::{Hold, Standing, Why};
 use super::subscription::{Subscription, Wakeup};
-use super::write::Write;
+use super::write::{Write, Writes};
 use super::{Cx, Id, Input, Operation, surely};
 use crate::error::Fault;
 use crate::kind::Kind;
@@ -67,7 +67,7 @@ impl Operation for BeginKeeping {
             if self.hold.deadline().is_some() {
                 return Some(self.begun(cx, self.hold.claim.since));
             }
-            self.renewal = Some(Write::renew(self.hold.clone()));
+            self.renewal = Some(Write::new(self.hold.clone(), Writes::Renew(None)));
         }
         let renewed = self.renewal.as_mut()?.on(cx, input)?;
         Some(renewed.and_then(|_| self.begun(cx, cx.now)))
@@ -206,7 +206,7 @@ impl Keep {
                 Next::Renew(end) => {
                     self.asks_for = self.heard.take();
                     self.timer = Some(cx.wake_in(end));
-                    let mut renewal = Write::renew(self.hold.clone());
+                    let mut renewal = Write::new(self.hold.clone(), Writes::Renew(None));
                     let Some(renewed) = renewal.on(cx, Input::Started) else {
                         self.renewal = Some(renewal);
                         return None;

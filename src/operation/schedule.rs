@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::backoff::{Backoff, between};
 use crate::nanos::Nanos;
-use crate::runtime::{Instant, Surroundings};
+use crate::runtime::{Instant, Runtime};
 use crate::script::Contended;
 
 /// How long a waiter counts as alive after it asked. Its death can keep the next one waiting for so
@@ -96,7 +96,7 @@ impl Schedule {
     pub(crate) fn pause(
         &mut self,
         now: Instant,
-        random: &dyn Surroundings,
+        random: &dyn Runtime,
         found: &Contended,
         round_trip: Nanos,
         hears: bool,
@@ -154,7 +154,7 @@ impl Schedule {
     pub(crate) fn pause_after(
         &mut self,
         now: Instant,
-        random: &dyn Surroundings,
+        random: &dyn Runtime,
         asked: Option<Duration>,
         requests_left: u32,
     ) -> Option<Nanos> {
@@ -171,7 +171,7 @@ impl Schedule {
     }
 
     /// How long to go without listening after the bridge refused it, or the stream broke.
-    pub(crate) fn pause_before_listening(&mut self, random: &dyn Surroundings) -> Nanos {
+    pub(crate) fn pause_before_listening(&mut self, random: &dyn Runtime) -> Nanos {
         let pause = between(random, self.deafness / 2, self.deafness);
         self.deafness = (self.deafness * 2).min(Self::DEAFEST);
         pause

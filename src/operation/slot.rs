@@ -179,8 +179,8 @@ impl Slot {
         self.requests += 1;
         let (bridge, call) = (&self.endpoint.bridge, &query.call);
         let (eval, script) = match names_script {
-            true => ("EVALSHA", call.script().digest(bridge.key_locks())),
-            false => ("EVAL", call.script().text(bridge.key_locks())),
+            true => ("EVALSHA", call.script.digest(bridge.key_locks())),
+            false => ("EVAL", call.script.text(bridge.key_locks())),
         };
         let command = call.command(eval, script, &nonce);
         let post = match call.replicas() {
@@ -294,7 +294,7 @@ impl Slot {
     fn pause(&mut self, query: &Query, cx: &Cx<'_>, asked: Option<Duration>) -> Option<Nanos> {
         // The caller has a deadline, and only a repeat can tell the outcome of its write. A wait
         // for the lock has pauses of its own.
-        if self.limit.is_at_instant() && query.call.leaves_receipt() && self.lost.is_some() {
+        if self.limit.is_at_instant() && query.call.leaves_receipt && self.lost.is_some() {
             self.backoff.lose_no_patience();
         }
         let pause = self.backoff.pause(cx.host(), asked)?;
@@ -311,7 +311,7 @@ impl Slot {
     /// Until when Redis surely recognises a repeat. `None` if no request was lost, or a repeat does
     /// no harm.
     fn receipt_end(&self, query: &Query) -> Option<Instant> {
-        let (first, _) = self.lost.as_ref().filter(|_| query.call.leaves_receipt())?;
+        let (first, _) = self.lost.as_ref().filter(|_| query.call.leaves_receipt)?;
         Some(deadline(*first, RECEIPT_LIFE))
     }
 
@@ -327,7 +327,7 @@ impl Slot {
                 (Some(mut refusal), Some((_, lost))) => {
                     // A key of another type may be what the commands of an earlier request stored.
                     if let Error::WrongType { may_have_run, .. } = &mut *refusal {
-                        *may_have_run |= query.call.leaves_receipt();
+                        *may_have_run |= query.call.leaves_receipt;
                     }
                     refusal.behind(lost)
                 }

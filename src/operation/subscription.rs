@@ -11,18 +11,15 @@ use crate::topology::{Endpoint, Topology};
 /// A subscription, which can be opened again after it has ended.
 pub(super) struct Subscription {
     channel: Option<String>,
-    state: State,
+    open: Option<Open>,
 }
 
-enum State {
-    Closed,
-    Open {
-        id: Id,
-        endpoint: Arc<Endpoint>,
-        stream: Listening,
-        /// The bridge has said that from now on no message is missed.
-        is_confirmed: bool,
-    },
+struct Open {
+    id: Id,
+    endpoint: Arc<Endpoint>,
+    stream: Listening,
+    /// The bridge has said that from now on no message is missed.
+    is_confirmed: bool,
 }
 
 /// What came on the stream.
@@ -39,7 +36,7 @@ impl Subscription {
     pub(super) const fn new(channel: Option<String>) -> Self {
         Self {
             channel,
-            state: State::Closed,
+            open: None,
         }
     }
 
@@ -56,60 +53,46 @@ impl Subscription {
             return;
         };
         let (post, stream) = endpoint.bridge.listen(channel, limit);
-        self.state = State::Open {
+        self.open = Some(Open {
             id: cx.listen(endpoint, post),
             endpoint: endpoint.clone(),
             stream,
             is_confirmed: false,
-        };
+        });
     }
 
     pub(super) const fn is_connecting(&self) -> bool {
-        let State::Open { is_confirmed, .. } = &self.state else {
-            return false;
-        };
-        !*is_confirmed
+        matches!(&self.open, Some(open) if !open.is_confirmed)
     }
 
     pub(super) const fn is_listening(&self) -> bool {
-        let State::Open { is_confirmed, .. } = &self.state else {
-            return false;
-        };
-        *is_confirmed
+        matches!(&self.open, Some(open) if open.is_confirmed)
     }
 
     /// It was not opened, or has ended and was not opened again.
     pub(super) const fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed)
+        self.open.is_none()
     }
 
     /// What `input` says, if it is about this subscription.
     pub(super) fn on(&mut self, now: Instant, input: &Input) -> Option<Wakeup> {
-        let State::Open {
-            id,
-            endpoint,
-            stream,
-            is_confirmed,
-        } = &mut self.state
-        else {
-            return None;
-        };
+        let open = self.open.as_mut()?;
         match input {
-            Input::Received(of, piece) if of == id => {
-                let push = last_of(stream, piece)?;
-                *is_confirmed = true;
-                endpoint.pushed();
+            Input::Received(of, piece) if *of == open.id => {
+                let push = last_of(&mut open.stream, piece)?;
+                open.is_confirmed = true;
+                open.endpoint.pushed();
                 Some(match push {
                     Push::Listening => Wakeup::Confirmed,
                     Push::Message(message) => Wakeup::Message(message),
                 })
             }
-            Input::Ended(of, ended) if of == id => {
+            Input::Ended(of, ended) if *of == open.id => {
                 // However the stream ends, whoever listens goes on asking from time to time.
                 if matches!(ended, Ok(status) if Bridge::may_never_push(*status)) {
-                    endpoint.refused_to_push(now);
+                    open.endpoint.refused_to_push(now);
                 }
-                self.state = State::Closed;
+                self.open = None;
                 Some(Wakeup::Closed)
             }
             _ => None,

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Aim, Hold, LAST, Why, Writing};
+use super::hold::{Hold, LAST, Why, Writing};
 use super::{Ask, Completed, Cx, Id, Input, Operation, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
@@ -18,14 +18,7 @@ use crate::ttl;
 
 pub(crate) struct Write {
     hold: Arc<Hold>,
-    aimed: Aimed,
-    commands: Vec<Command>,
-    /// Whether a command that failed is a reply, and not the error of all.
-    tells_each: bool,
-    /// Of so many of the commands, which come last and only read, the next holder is told.
-    told_next: usize,
-    /// For how long this renewal keeps the hold, if not for the lease's own ttl.
-    once: Option<Duration>,
+    writes: Writes,
     /// The ttl that it asks for, if that is known; else the script knows it.
     told: Option<Duration>,
     renewal: Renewal,
@@ -34,72 +27,50 @@ pub(crate) struct Write {
     ask: Option<Ask>,
 }
 
-/// What it is to do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Aimed {
-    Renew,
-    /// As a renewal; from then on the lease is a reader's.
+/// What is written under a lease, as its methods say it.
+#[allow(unreachable_pub)]
+pub enum Writes {
+    /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
+    Renew(Option<Duration>),
+    /// [`Lease::downgrade`](crate::Lease::downgrade).
     Downgrade,
-    /// Runs commands, and renews.
-    Exec,
-    /// Runs commands, and releases.
-    Commit,
+    /// [`Lease::exec`](crate::Lease::exec).
+    Exec(Vec<Command>),
+    /// [`Lease::commit`](crate::Lease::commit).
+    Commit(Vec<Command>),
+    /// The same, where a command that failed is a reply, and not the error of all.
+    /// The next holder is told what the last ones, so many, find: these only read.
+    CommitEach(Vec<Command>, usize),
+    /// [`Lease::release`](crate::Lease::release).
     Release,
 }
 
 impl Write {
-    pub(crate) const fn renew(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Renew, Vec::new())
-    }
-
-    pub(crate) fn renew_for(hold: Arc<Hold>, ttl: Duration) -> Self {
-        Self {
-            once: Some(ttl),
-            ..Self::renew(hold)
-        }
-    }
-
-    /// Goes on as a reader.
-    pub(crate) const fn downgrade(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Downgrade, Vec::new())
-    }
-
-    /// Runs commands, and renews the lease.
-    pub(crate) const fn exec(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Exec, commands)
-    }
-
-    /// Runs commands, and gives the lock back.
-    pub(crate) const fn commit(hold: Arc<Hold>, commands: Vec<Command>) -> Self {
-        Self::new(hold, Aimed::Commit, commands)
-    }
-
-    /// As [`Write::commit`]. A command that failed does not fail the others: its reply is the
-    /// error. The next holder is told what the last `told` commands find, which only read.
-    pub(crate) fn commit_each(hold: Arc<Hold>, commands: Vec<Command>, told: usize) -> Self {
-        Self {
-            tells_each: true,
-            told_next: told,
-            ..Self::commit(hold, commands)
-        }
-    }
-
-    pub(crate) const fn release(hold: Arc<Hold>) -> Self {
-        Self::new(hold, Aimed::Release, Vec::new())
-    }
-
-    const fn new(hold: Arc<Hold>, aimed: Aimed, commands: Vec<Command>) -> Self {
+    pub(crate) const fn new(hold: Arc<Hold>, writes: Writes) -> Self {
         Self {
             hold,
-            aimed,
-            commands,
-            tells_each: false,
-            told_next: 0,
-            once: None,
+            writes,
             told: None,
             renewal: Renewal::NONE,
             writing: None,
             ask: None,
+        }
+    }
+
+    const fn commands(&self) -> &[Command] {
+        match &self.writes {
+            Writes::Exec(commands) | Writes::Commit(commands) | Writes::CommitEach(commands, _) => {
+                commands.as_slice()
+            }
+            Writes::Renew(_) | Writes::Downgrade | Writes::Release => &[],
+        }
+    }
+
+    /// For how long this renewal keeps the hold, if not for the lease's own ttl.
+    const fn once(&self) -> Option<Duration> {
+        match self.writes {
+            Writes::Renew(once) => once,
+            _ => None,
         }
     }
 
@@ -110,44 +81,47 @@ impl Write {
 
     /// It gives the lock back.
     const fn is_last(&self) -> bool {
-        matches!(self.aimed, Aimed::Commit | Aimed::Release)
+        matches!(
+            self.writes,
+            Writes::Commit(_) | Writes::CommitEach(..) | Writes::Release
+        )
     }
 
     /// # Errors
     /// Why it may not be sent.
     fn begin(&mut self, cx: &Cx<'_>) -> Result<Ask, Fault> {
         let limit = self.check(cx)?;
-        if !matches!(self.aimed, Aimed::Renew | Aimed::Downgrade) {
-            let aim = Aim {
-                has_commands: !self.commands.is_empty(),
-                is_last: self.is_last(),
-            };
-            self.writing = Some(self.hold.begin(cx, aim)?);
+        if !matches!(self.writes, Writes::Renew(_) | Writes::Downgrade) {
+            let has_commands = !self.commands().is_empty();
+            let begun = self.hold.begin(cx, has_commands, self.is_last())?;
+            self.writing = Some(begun);
         }
         let number = self.writing.as_ref().map_or(0, |writing| writing.number);
-        let call = match self.aimed {
-            Aimed::Release => self.hold.release(LAST, &[], 0),
-            Aimed::Commit => {
-                let call = self.hold.release(number, &self.commands, self.told_next);
-                call.telling_each(self.tells_each)
+        let call = match &self.writes {
+            Writes::Release => self.hold.release(LAST, &[], 0),
+            Writes::Commit(commands) => self.hold.release(number, commands, 0),
+            Writes::CommitEach(commands, told) => {
+                let call = self.hold.release(number, commands, *told);
+                call.telling_each(true)
             }
-            Aimed::Renew | Aimed::Downgrade | Aimed::Exec => self.renewing(number)?,
+            Writes::Renew(_) | Writes::Downgrade | Writes::Exec(_) => self.renewing(number)?,
         };
         let claim = &self.hold.claim;
         let replicas = claim.lock.replicas.as_ref();
-        let call = call.replicated(replicas.filter(|_| self.aimed != Aimed::Release));
+        let call = call.replicated(replicas.filter(|_| !matches!(self.writes, Writes::Release)));
         Ok(claim.ask(call.into(), limit))
     }
 
     /// For how long it makes sense.
     fn check(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
         let (hold, claim) = (&self.hold, &self.hold.claim);
-        if self.aimed != Aimed::Release {
+        if !matches!(self.writes, Writes::Release) {
             claim.check_replicas()?;
         }
-        match self.aimed {
-            Aimed::Renew => {
-                if let Some(ttl) = self.once {
+        claim.check_writes(self.commands())?;
+        match self.writes {
+            Writes::Renew(once) => {
+                if let Some(ttl) = once {
                     ttl::check(ttl)?;
                     claim.check_renewal(ttl)?;
                 }
@@ -156,16 +130,10 @@ impl Write {
                 }
                 hold.check_held(cx)
             }
-            Aimed::Downgrade => hold.check_writer(cx),
-            Aimed::Exec => {
-                claim.check_writes(&self.commands)?;
-                hold.check_held(cx)
-            }
-            Aimed::Commit => {
-                claim.check_writes(&self.commands)?;
-                hold.check_last_write(cx)
-            }
-            Aimed::Release => {
+            Writes::Downgrade => hold.check_writer(cx),
+            Writes::Exec(_) => hold.check_held(cx),
+            Writes::Commit(_) | Writes::CommitEach(..) => hold.check_last_write(cx),
+            Writes::Release => {
                 hold.check_last(cx.now)?;
                 Ok(TimeLimit::TIMEOUT)
             }
@@ -175,7 +143,7 @@ impl Write {
     /// The call of a write behind which the hold goes on.
     fn renewing(&mut self, number: u64) -> Result<Call, Fault> {
         let hold = &self.hold;
-        self.told = self.once.or_else(|| hold.known_ttl());
+        self.told = self.once().or_else(|| hold.known_ttl());
         self.renewal = hold.number_renewal();
         let (subject, is_told) = (hold.claim.subject(), self.told.is_some());
         let ttl = self.told.unwrap_or_else(|| hold.claim.ttl());
@@ -183,9 +151,9 @@ impl Write {
             session: &hold.claim.session,
             number,
             fence: hold.fence(),
-            commands: &self.commands,
+            commands: self.commands(),
         };
-        if self.aimed != Aimed::Downgrade {
+        if !matches!(self.writes, Writes::Downgrade) {
             return Ok(Call::renew(subject, ttl, is_told, &write, self.renewal));
         }
         let call = Call::downgrade(subject, ttl, is_told, &write);
@@ -201,14 +169,14 @@ impl Write {
             None => completed.asked_at,
         };
         let took = cx.now.since(completed.asked_at);
-        let (hold, is_for_once) = (&self.hold, self.once.is_some());
+        let (hold, is_for_once) = (&self.hold, self.once().is_some());
         match completed.outcome {
             Ok(Answer::NotDone) => Err(hold.miss(cx)),
             Ok(Answer::Renewed(_)) if hold.answers_too_late(cx.now) => Err(hold.expire(cx)),
             Ok(Answer::Renewed(renewed)) => {
                 hold.renew(Some(&renewed), self.told, is_for_once, renewed_at);
                 hold.grant(self.renewal);
-                if self.aimed == Aimed::Downgrade {
+                if matches!(self.writes, Writes::Downgrade) {
                     hold.become_reader();
                 }
                 hold.observe_renewal(cx, took);
@@ -228,7 +196,7 @@ impl Write {
     /// The error may be that of an earlier release, which may be made again. What runs commands may
     /// not.
     fn failed(&self, mut fault: Fault) -> Fault {
-        if !self.commands.is_empty() {
+        if !self.commands().is_empty() {
             fault.of_call_that(false);
         }
         fault

@@ -30,8 +30,8 @@ pub(crate) enum Verb {
 /// One run of a script, without the nonce: each request draws its own.
 #[derive(Clone)]
 pub(crate) struct Call {
-    script: &'static Script,
-    pub(super) verb: Verb,
+    pub(crate) script: &'static Script,
+    pub(crate) verb: Verb,
     pub(super) words: Words,
     /// Where in the arguments the commands begin.
     commands_at: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Call {
     /// What errors call the lock that it is about.
     pub(super) lock: Option<Name>,
     /// A repeat is answered by a receipt, and runs nothing.
-    pub(super) leaves_receipt: bool,
+    pub(crate) leaves_receipt: bool,
     /// A command that failed is a reply, and not the error of all.
     pub(super) tells_each: bool,
     /// Another such call would do once more what this one may have done.
@@ -130,18 +130,6 @@ impl Call {
 
     pub(crate) const fn replicas(&self) -> Option<&Replicas> {
         self.replicas.as_ref()
-    }
-
-    pub(crate) const fn leaves_receipt(&self) -> bool {
-        self.leaves_receipt
-    }
-
-    pub(crate) const fn verb(&self) -> Verb {
-        self.verb
-    }
-
-    pub(crate) const fn script(&self) -> &'static Script {
-        self.script
     }
 
     /// What errors call the lock that it is about.

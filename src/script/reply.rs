@@ -89,42 +89,15 @@ pub(super) fn time_left(reply: &Reply) -> Result<Option<Duration>, Fault> {
 }
 
 /// With which Redis begins what it says of a script that it did not execute, or that it broke off.
-const CODES: [&str; 19] = [
-    "ERR",
-    "NOSCRIPT",
-    "WRONGTYPE",
-    "NOAUTH",
-    "WRONGPASS",
-    "NOPERM",
-    "DENIED",
-    "OOM",
-    "MISCONF",
-    "READONLY",
-    "NOREPLICAS",
-    "LOADING",
-    "BUSY",
-    "CLUSTERDOWN",
-    "MASTERDOWN",
-    "TRYAGAIN",
-    "CROSSSLOT",
-    "MOVED",
-    "ASK",
-];
+const CODES: &str = "ERR NOSCRIPT WRONGTYPE NOAUTH WRONGPASS NOPERM DENIED OOM MISCONF READONLY NOREPLICAS \
+    LOADING BUSY CLUSTERDOWN MASTERDOWN TRYAGAIN CROSSSLOT MOVED ASK";
 
 /// Codes that bridges in Rust write as the names that their library has for them.
 const RENAMED: [(&str, &str); 2] = [("ResponseError", "ERR"), ("BusyLoadingError", "LOADING")];
 
 /// Codes of a server in a state in which it writes nothing, and which will pass: a fail-over, a
 /// restart, a slot's move.
-const PASSING: [&str; 7] = [
-    "LOADING",
-    "BUSY",
-    "CLUSTERDOWN",
-    "MASTERDOWN",
-    "TRYAGAIN",
-    "READONLY",
-    "NOREPLICAS",
-];
+const PASSING: &str = "LOADING BUSY CLUSTERDOWN MASTERDOWN TRYAGAIN READONLY NOREPLICAS";
 
 /// Redis says these of the first write of a script, and never of a later one. So nothing was
 /// executed (<https://github.com/redis/redis/blob/7.0/src/script.c>,
@@ -155,7 +128,9 @@ fn refusal(text: String) -> Fault {
             may_have_run,
         }),
         "NOAUTH" | "WRONGPASS" | "NOPERM" => Fault::unauthorized(text),
-        _ if PASSING.contains(&code) => Fault::unavailable(text, may_have_run),
+        _ if PASSING.split(' ').any(|passing| passing == code) => {
+            Fault::unavailable(text, may_have_run)
+        }
         _ => Fault::refused(text, may_have_run),
     };
     error.because(reason)
@@ -220,13 +195,13 @@ fn code(text: &str) -> &'static str {
 /// colon behind it.
 fn known(word: &str) -> Option<&'static str> {
     let Some(name) = word.strip_suffix(':') else {
-        return CODES.into_iter().find(|code| *code == word);
+        return CODES.split(' ').find(|code| *code == word);
     };
     let name = name.trim_matches('"');
     let renamed = RENAMED.iter().find(|(renamed, _)| *renamed == name);
     renamed.map(|(_, code)| *code).or_else(|| {
         CODES
-            .into_iter()
+            .split(' ')
             .find(|code| code.eq_ignore_ascii_case(name))
     })
 }

@@ -17,9 +17,9 @@ use crate::transport::{Request, Response, Transport, TransportError};
 pub use super::faces::{Guessed, client};
 pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
-pub use super::writes::Writes;
 pub use crate::bridge::quote_into;
 pub use crate::error::fault::Fault;
+pub use crate::operation::Writes;
 
 /// What JavaScript says, in the form of Redis's replies; nothing if it is in no such form.
 pub fn values(text: &str) -> Vec<Reply> {

@@ -4,7 +4,6 @@
 use super::driven::{Outside, Sent};
 use super::held::{Held, JsHost};
 use super::steps::{Came, Outcome, Steps};
-use super::writes::Writes;
 use crate::acquisition::Acquisition;
 use crate::bridge::Bridge;
 use crate::client::Client;
@@ -12,6 +11,7 @@ use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::once::{Cached, Once};
+use crate::operation::Writes;
 use crate::operation::{OfTurn, RunGuess, RunOrLock, Taken, Why};
 use crate::paced::Debounce;
 use crate::paced::Throttle;
@@ -40,10 +40,10 @@ pub fn client(
 impl Client<Sent, Outside> {
     /// As [`Client::read`]. With `tells_each` the reply to a read that failed is its error.
     pub fn read_steps(&self, reads: &[Command], tells_each: bool) -> Steps {
-        let place = self.host();
+        let place = &self.host;
         let checked = self.check();
         let reading =
-            checked.and_then(|()| reading(&place.runtime, self.topology(), reads, tells_each));
+            checked.and_then(|()| reading(&place.runtime, &self.topology, reads, tells_each));
         Steps::new(place, reading, |_, settled| {
             replies(settled).map(Came::Replies)
         })
@@ -54,8 +54,8 @@ impl Client<Sent, Outside> {
 impl Lock<Sent, Outside> {
     /// As [`Lock::acquire_and_read`].
     pub fn acquire_steps(&self, reads: &[Command]) -> Steps {
-        let acquire = self.acquiring(Some(self.longest_wait()), reads);
-        Steps::new(self.host(), acquire, taken)
+        let acquire = self.acquiring(Some(self.wait), reads);
+        Steps::new(&self.host, acquire, taken)
     }
 
     /// As [`Lock::try_acquire`].
@@ -64,7 +64,7 @@ impl Lock<Sent, Outside> {
             Err(fault) if matches!(*fault, Error::Held { .. }) => Ok(Came::Taken(None, Vec::new())),
             tried => taken(place, tried),
         };
-        Steps::new(self.host(), self.acquiring(None, &[]), tried)
+        Steps::new(&self.host, self.acquiring(None, &[]), tried)
     }
 
     /// As [`Lock::acquire_as`], after so many requests that were sent for it. The reply to a read
@@ -91,7 +91,7 @@ impl Lock<Sent, Outside> {
                 }
             })
         };
-        Steps::new(self.host(), acquire, taken).inquiring(reads)
+        Steps::new(&self.host, acquire, taken).inquiring(reads)
     }
 
     /// As [`Lock::check_reads`].
@@ -127,13 +127,13 @@ impl Lock<Sent, Outside> {
         let lock = self.without(turn.sent);
         let guessing = found.as_ref().and_then(|_| lock.guessing(claim, &guess));
         let guessing = guessing.ok_or_else(|| Fault::invalid("nobody can expect that"))?;
-        let steps = Steps::new(self.host(), Ok(guessing), turned);
+        let steps = Steps::new(&self.host, Ok(guessing), turned);
         Ok((steps, token))
     }
 
     /// As [`Lock::try_acquire_and_read`].
     pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
-        Steps::new(self.host(), self.trying(reads), taken)
+        Steps::new(&self.host, self.trying(reads), taken)
     }
 
     /// Whether a lease of it could have these run.
@@ -146,16 +146,18 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::inspect`].
     pub fn inspect_steps(&self) -> Steps {
-        Steps::new(self.host(), self.inspecting(), |_, settled| {
+        Steps::new(&self.host, self.inspecting(), |_, settled| {
             Ok(Came::Found(settled.outcome?.inspection()?))
         })
     }
 
     /// As [`Lock::force_release`].
     pub fn force_release_steps(&self) -> Steps {
-        Steps::new(self.host(), self.forcing(), |_, settled| {
-            Ok(Came::Flag(settled.outcome?.done()?))
-        })
+        Steps::new(
+            &self.host,
+            self.operating(Call::force_release),
+            |_, settled| Ok(Came::Flag(settled.outcome?.done()?)),
+        )
     }
 
     /// As [`Lock::resume`].
@@ -164,7 +166,7 @@ impl Lock<Sent, Outside> {
     /// As there.
     pub fn resume_held(&self, token: Token) -> Result<Held, Fault> {
         let hold = self.resumed(token)?.into();
-        let place = self.host().clone();
+        let place = self.host.clone();
         Ok(Held { place, hold })
     }
 }
@@ -179,14 +181,16 @@ impl Once<Sent, Outside> {
 
     /// Comes before the work. The outcome is the lease under which to do it, or the kept result.
     pub fn begin_steps(&self) -> Steps {
-        Steps::new(self.lock().host(), self.beginning(), taken)
+        Steps::new(&self.lock.host, self.beginning(), taken)
     }
 
     /// As [`Once::forget`].
     pub fn forget_steps(&self) -> Steps {
-        Steps::new(self.lock().host(), self.forgetting(), |_, settled| {
-            Ok(Came::Flag(settled.outcome?.done()?))
-        })
+        Steps::new(
+            &self.lock.host,
+            self.lock.operating(Call::forget),
+            |_, settled| Ok(Came::Flag(settled.outcome?.done()?)),
+        )
     }
 
     /// What comes behind the work: stores `result`, and gives the lease back.
@@ -211,7 +215,7 @@ impl Cached<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self) -> Steps {
-        Steps::new(self.lock().host(), self.passing(), |_, left| {
+        Steps::new(&self.lock.host, self.passing(), |_, left| {
             left.map(Came::Time)
         })
     }
@@ -221,7 +225,7 @@ impl Throttle<Sent, Outside> {
 impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self) -> Steps {
-        Steps::new(self.lock().host(), self.settling(), |_, settled| {
+        Steps::new(&self.lock.host, self.settling(), |_, settled| {
             settled.map(Came::Flag)
         })
     }

@@ -89,15 +89,15 @@ impl Steps {
                     host,
                     read,
                 };
-                Self::of(place, 0, Box::new(reading))
+                Self::of(place, Box::new(reading))
             }
-            Err(error) => Self::of(place, 0, Box::new(NotBegun(Some(error)))),
+            Err(error) => Self::of(place, Box::new(NotBegun(Some(error)))),
         }
     }
 
     /// Nobody is told what `operation` comes to.
     pub(super) fn silent(place: &JsHost, operation: Background) -> Self {
-        Self::of(place.clone(), 0, Box::new(Silent(operation)))
+        Self::new(place, Ok(operation), |_, ()| Ok(Came::Done))
     }
 
     /// They ask `reads` for their reads each time.
@@ -106,13 +106,13 @@ impl Steps {
         self
     }
 
-    fn of(place: JsHost, ids: u32, operation: Box<dyn Operation<Outcome = Outcome>>) -> Self {
+    fn of(place: JsHost, operation: Box<dyn Operation<Outcome = Outcome>>) -> Self {
         let reads = Box::new(Vec::new);
         Self {
             operation,
             place,
             reads,
-            ids,
+            ids: 0,
         }
     }
 
@@ -150,8 +150,10 @@ impl Steps {
             Wish::Detach(operation, ids) => {
                 let ids: Vec<_> = ids.into_iter().map(|id| id.number().into()).collect();
                 line(out, "detach", &ids);
-                let silent = Box::new(Silent(operation));
-                detached.push(Self::of(self.place.clone(), self.ids, silent));
+                detached.push(Self {
+                    ids: self.ids,
+                    ..Self::silent(&self.place, operation)
+                });
             }
         }
     }
@@ -235,21 +237,5 @@ impl Operation for NotBegun {
 
     fn on(&mut self, _: &mut Cx<'_>, _: Input) -> Option<Outcome> {
         self.0.take().map(Err)
-    }
-}
-
-/// An operation of whose outcome nobody is told.
-struct Silent(Background);
-
-impl Operation for Silent {
-    type Outcome = Outcome;
-
-    fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<Outcome> {
-        self.0.on(cx, input)?;
-        Some(Ok(Came::Done))
-    }
-
-    fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.0.cancel(cx);
     }
 }

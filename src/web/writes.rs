@@ -4,42 +4,15 @@ use std::time::Duration;
 
 use super::held::Held;
 use super::steps::{Came, Steps};
-use crate::command::Command;
 use crate::error::Fault;
-use crate::operation::{BeginKeeping, EndKeeping, Keep, Why, Write};
+use crate::operation::{BeginKeeping, EndKeeping, Keep, Why, Write, Writes};
 use crate::runtime::{Instant, Runtime};
 use crate::token::Token;
-
-/// What is written under a lease, as its methods say it.
-pub enum Writes {
-    /// [`Lease::renew`](crate::Lease::renew), or [`Lease::renew_for`](crate::Lease::renew_for).
-    Renew(Option<Duration>),
-    /// [`Lease::downgrade`](crate::Lease::downgrade).
-    Downgrade,
-    /// [`Lease::exec`](crate::Lease::exec).
-    Exec(Vec<Command>),
-    /// [`Lease::commit`](crate::Lease::commit).
-    Commit(Vec<Command>),
-    /// The same, where a command that failed is a reply, and not the error of all.
-    /// The next holder is told what the last ones, so many, find: these only read.
-    CommitEach(Vec<Command>, u32),
-    /// [`Lease::release`](crate::Lease::release).
-    Release,
-}
 
 impl Held {
     /// Writes under it.
     pub fn write(&self, writes: Writes) -> Steps {
-        let hold = self.hold.clone();
-        let write = match writes {
-            Writes::Renew(Some(ttl)) => Write::renew_for(hold, ttl),
-            Writes::Renew(None) => Write::renew(hold),
-            Writes::Downgrade => Write::downgrade(hold),
-            Writes::Exec(commands) => Write::exec(hold, commands),
-            Writes::Commit(commands) => Write::commit(hold, commands),
-            Writes::CommitEach(commands, told) => Write::commit_each(hold, commands, told as usize),
-            Writes::Release => Write::release(hold),
-        };
+        let write = Write::new(self.hold.clone(), writes);
         Steps::new(&self.place, Ok(write), |_, written| {
             written.map(Came::Replies)
         })
@@ -81,12 +54,9 @@ impl Held {
 
     /// Behind the work, which ended if `why` is 0, and was else stopped because of that.
     pub fn end_keeping(&self, why: u64) -> Steps {
-        let hold = self.hold.clone();
-        let at = usize::try_from(why).unwrap_or_default();
-        let end = match at.checked_sub(1).and_then(|at| STOPPED.get(at)) {
-            Some(why) => EndKeeping::stopped(hold, *why),
-            None => EndKeeping::behind_work(hold),
-        };
+        let at = usize::try_from(why).unwrap_or_default().checked_sub(1);
+        let stopped = at.and_then(|at| STOPPED.get(at)).copied();
+        let end = EndKeeping::new(self.hold.clone(), stopped);
         Steps::new(&self.place, Ok(end), |_, ended| ended.map(|()| Came::Done))
     }
 

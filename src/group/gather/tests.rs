@@ -164,10 +164,10 @@ fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
 fn a_driver_is_gone_only_if_it_showed_nothing() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
     let drive = gather.drive(a, BOUND).unwrap();
-    let seen = gather.signs();
+    let seen = gather.signs;
     assert!(gather.beat(drive.number));
     assert_eq!(gather.has_gone(seen), None);
-    let seen = gather.signs();
+    let seen = gather.signs;
     assert_eq!(gather.has_gone(seen).unwrap().blamed, Some('a'));
     let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "b");
@@ -250,7 +250,7 @@ fn until_its_turn_has_the_lock_an_item_can_leave_and_its_drivers_too() {
 fn a_driver_that_decides_shows_that_it_is_alive() {
     let (mut gather, [a, ..]) = gather(['a', 'b']);
     let drive = gather.drive(a, BOUND).unwrap();
-    let seen = gather.signs();
+    let seen = gather.signs;
     gather.decide(drive.number, 1);
     assert_eq!(gather.has_gone(seen), None);
 }

@@ -14,7 +14,7 @@ pub(in crate::group) async fn drive<S: Section, T: Transport, R: Runtime>(
     peek: Peek<S>,
     mut look: Look<S::Item, S::Answer>,
     lock: &Lock<T, R>,
-    known: Known<'_>,
+    known: &Known,
 ) {
     let asked_at = lock.runtime().now();
     let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));

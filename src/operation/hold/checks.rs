@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{Hold, Why};
 use crate::error::Fault;
 use crate::operation::{Cx, TimeLimit};
-use crate::runtime::{Instant, Surroundings};
+use crate::runtime::{Instant, Runtime};
 use crate::script::Renewal;
 
 impl Hold {
@@ -97,7 +97,7 @@ impl Hold {
     ///
     /// # Errors
     /// [`Error::Lost`] if somebody has.
-    pub(super) fn check_own(&self, host: &dyn Surroundings, now: Instant) -> Result<(), Fault> {
+    pub(super) fn check_own(&self, host: &dyn Runtime, now: Instant) -> Result<(), Fault> {
         match self.claim.use_up() {
             true => Ok(()),
             false => Err(self.pass_on(host, now)),

@@ -229,18 +229,10 @@ impl State {
     }
 }
 
-/// What a write is to do.
-#[derive(Clone, Copy)]
-pub(in crate::operation) struct Aim {
-    pub(in crate::operation) has_commands: bool,
-    /// It gives the lock back.
-    pub(in crate::operation) is_last: bool,
-}
-
 /// A write that is under way.
 pub(in crate::operation) struct Writing {
     pub(in crate::operation) number: u64,
-    aim: Aim,
+    has_commands: bool,
     /// The phase in which a release or a commit began.
     before: Option<Phase>,
     begun_at: Instant,
@@ -248,7 +240,12 @@ pub(in crate::operation) struct Writing {
 
 impl State {
     /// Begins a write, behind [`State::check_held`] or [`State::check_last`].
-    pub(super) fn begin(&mut self, aim: Aim, now: Instant) -> Result<Writing, Why> {
+    pub(super) fn begin(
+        &mut self,
+        has_commands: bool,
+        is_last: bool,
+        now: Instant,
+    ) -> Result<Writing, Why> {
         if self.writing.is_some() {
             return Err(Why::Busy);
         }
@@ -256,8 +253,8 @@ impl State {
         self.writes += 1;
         Ok(Writing {
             number: self.writes,
-            before: (aim.is_last).then(|| std::mem::replace(&mut self.phase, Phase::Ending)),
-            aim,
+            before: is_last.then(|| std::mem::replace(&mut self.phase, Phase::Ending)),
+            has_commands,
             begun_at: now,
         })
     }
@@ -271,10 +268,13 @@ impl State {
     ) -> Result<Vec<Reply>, Fault> {
         self.writing = None;
         let is_lost = |error: &Fault| Why::of(error) == Some(Why::Lost);
+        if let Err(error) = &told
+            && error.is_outcome_unknown()
+        {
+            self.leave_open(&writing, error);
+            return told;
+        }
         match (&told, writing.before) {
-            (Err(error), _) if error.is_outcome_unknown() => {
-                self.leave_open(writing.aim, error, writing.begun_at);
-            }
             // It was refused, so nothing has changed.
             (Err(error), None) if !is_of_script(error) => {}
             (Err(error), Some(before)) if !is_of_script(error) => self.leave_ending(before),
@@ -309,16 +309,16 @@ impl State {
         self.writing = None;
         let took = now.since(writing.begun_at);
         let unknown = Fault::timed_out(took).of_lock(Some(lock));
-        self.leave_open(writing.aim, &unknown, writing.begun_at);
+        self.leave_open(&writing, &unknown);
     }
 
     /// The outcome of a write is unknown.
-    fn leave_open(&mut self, aim: Aim, why: &Fault, begun_at: Instant) {
-        if aim.has_commands {
+    fn leave_open(&mut self, writing: &Writing, why: &Fault) {
+        if writing.has_commands {
             self.doubt = why.again();
         }
-        if aim.is_last {
-            self.unsettled_since.get_or_insert(begun_at);
+        if writing.before.is_some() {
+            self.unsettled_since.get_or_insert(writing.begun_at);
             if let Some(why) = why.again() {
                 self.leave_ending(Phase::Unsettled(why));
             }

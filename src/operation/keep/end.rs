@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::hold::{Hold, Why};
-use super::super::write::Write;
+use super::super::write::{Write, Writes};
 use super::super::{Cx, Id, Input, Operation, drift};
 use crate::error::Fault;
 use crate::nanos::Nanos;
@@ -28,17 +28,8 @@ struct Expiry {
 }
 
 impl EndKeeping {
-    /// After the work ended.
-    pub(crate) const fn behind_work(hold: Arc<Hold>) -> Self {
-        Self::new(hold, None)
-    }
-
-    /// After it was stopped.
-    pub(crate) const fn stopped(hold: Arc<Hold>, why: Why) -> Self {
-        Self::new(hold, Some(why))
-    }
-
-    const fn new(hold: Arc<Hold>, stopped: Option<Why>) -> Self {
+    /// Behind the work, which ended, or was stopped.
+    pub(crate) const fn new(hold: Arc<Hold>, stopped: Option<Why>) -> Self {
         Self {
             hold,
             stopped,
@@ -63,7 +54,7 @@ impl EndKeeping {
             timer: cx.wake_in(limit),
             was_held: hold.is_held(),
         });
-        self.release = Some(Write::release(hold.clone()));
+        self.release = Some(Write::new(hold.clone(), Writes::Release));
     }
 
     /// What the keeper is told, after the release came to this; `None` if there is no answer.
