@@ -302,7 +302,7 @@ async fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(mut stack: S
     let _: () = stack.redis("SET {a}:confirmed many");
     assert_eq!(code(stack.units(2).try_acquire().await), "wrong_type");
     assert_eq!(code(lease.commit(&sell()).await), "wrong_type");
-    for odd in ["1.5", "1e3", "-1", "0x10", "nan", "9999999999999999"] {
+    for odd in ["1.5", "1e3", "-1", "007", "0x10", "nan", "9999999999999999"] {
         let _: () = stack.redis(&format!("SET {{a}}:confirmed {odd}"));
         assert_eq!(code(lease.commit(&sell()).await), "wrong_type", "{odd}");
     }
