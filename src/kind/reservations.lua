@@ -29,7 +29,8 @@ local CONFIRMED = KEYS[7]
 -- What is no such number is another program's: reading it as a sorted set is the error WRONGTYPE.
 local function confirmed()
   local number = redis.call('GET', CONFIRMED) or '0'
-  return #number < 16 and not string.find(number, '%D') and tonumber(number) or redis.call('ZCARD', CONFIRMED)
+  local is_ours = #number < 16 and not string.find(number, '%D') and not string.find(number, '^0.')
+  return is_ours and tonumber(number) or redis.call('ZCARD', CONFIRMED)
 end
 
 --- owners
