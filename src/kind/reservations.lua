@@ -79,8 +79,8 @@ end
 --       {-5, nonce, 'sold_out'}        too few are not confirmed
 --       {-5, nonce, 'owner_limit'}     this owner would have too many
 --
--- needs     DONE WENT acquired confirmed count_for extend grant held_by in_the_way integer is_full
--- needs     is_held permits_in refuse_others run save weight_in
+-- needs     DONE MORE WENT acquired confirmed count_for extend grant held_by in_the_way integer
+-- needs     is_full is_held permits_in refuse_others run save weight_in
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])
@@ -88,6 +88,8 @@ if fence then
 else
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
+  -- What another program keeps where owners are counted is told before anything changes.
+  redis.call('HLEN', MORE)
   local units, most = weight_in(ARGV[8]), tonumber(string.match(ARGV[8], '^%d+/%d+/(%d+)'))
   local left = permits_in(ARGV[8]) - confirmed()
   if left < units then return { -5, ARGV[1], 'sold_out' } end
