@@ -5,10 +5,11 @@ use std::time::Duration;
 use edgelock::{Command, Error, Reply};
 
 use crate::support::{Stack, TestClient, TestLock, alone, client, code, eventually, ms, over};
-use crate::waiting::LONG;
+use crate::waiting::{LONG, meanwhile};
 
 alone! {
     what_cannot_be_reserved_is_refused,
+    an_owner_is_not_refused_for_one_that_ended_with_a_thousand_others,
 }
 
 over! {
@@ -310,6 +311,28 @@ async fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(mut stack: S
     assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
     let _: () = stack.redis("DEL {a}:confirmed");
     assert_eq!(stack.sale(2).await, (1, 1, 0));
+}
+
+/// A script removes a thousand that have ended. The others count for their owners until the next.
+async fn an_owner_is_not_refused_for_one_that_ended_with_a_thousand_others() {
+    let mut stack = Stack::spawn();
+    for _ in 0..20 {
+        let calls = (0..50).map(|_| {
+            let lock = stack.units(1_100);
+            meanwhile(async move { lock.try_acquire().await.unwrap().into_token() })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            call.await.unwrap();
+        }
+    }
+    let owned = stack.units(1_100).owner("bob", 1);
+    owned.try_acquire().await.unwrap().into_token();
+    assert_eq!(code(owned.try_acquire().await), "owner_limit");
+    // All of them ended long ago.
+    let _: u64 = stack.redis("ZUNIONSTORE a 1 a WEIGHTS 0.5");
+    assert_eq!(stack.sale(1_100).await, (1_100, 0, 0));
+    assert_eq!(code(owned.try_acquire().await), "held");
+    owned.try_acquire().await.unwrap().into_token();
 }
 
 /// Else the lease would say that it goes on, and others would have the unit.
