@@ -29,7 +29,8 @@ local CONFIRMED = KEYS[7]
 -- What is no such number is another program's: reading it as a sorted set is the error WRONGTYPE.
 local function confirmed()
   local number = redis.call('GET', CONFIRMED) or '0'
-  return #number < 16 and not string.find(number, '%D') and tonumber(number) or redis.call('ZCARD', CONFIRMED)
+  local is_ours = #number < 16 and not string.find(number, '%D') and not string.find(number, '^0.')
+  return is_ours and tonumber(number) or redis.call('ZCARD', CONFIRMED)
 end
 
 --- owners
@@ -78,8 +79,8 @@ end
 --       {-5, nonce, 'sold_out'}        too few are not confirmed
 --       {-5, nonce, 'owner_limit'}     this owner would have too many
 --
--- needs     DONE WENT acquired confirmed count_for extend grant held_by in_the_way integer is_full
--- needs     is_held permits_in refuse_others run save weight_in
+-- needs     DONE MORE WENT acquired confirmed count_for ended extend grant held_by in_the_way
+-- needs     integer is_full is_held permits_in refuse_others run save weight_in
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])
@@ -87,12 +88,16 @@ if fence then
 else
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
+  -- What another program keeps where owners are counted is told before anything changes.
+  redis.call('HLEN', MORE)
   local units, most = weight_in(ARGV[8]), tonumber(string.match(ARGV[8], '^%d+/%d+/(%d+)'))
   local left = permits_in(ARGV[8]) - confirmed()
   if left < units then return { -5, ARGV[1], 'sold_out' } end
-  if most and held_by(ARGV[7]) + units > most then return { -5, ARGV[1], 'owner_limit' } end
+  -- Of over a thousand that have ended, some count until the next script removes them.
+  local has_most = most and held_by(ARGV[7]) + units > most
+  if has_most and not ended[1000] then return { -5, ARGV[1], 'owner_limit' } end
   local want = integer(left) .. '/' .. units
-  if is_full(want) then return { 0, ARGV[1], in_the_way(want), 0, 0, '', string.find(ARGV[6], 'r') and run(10) or nil } end
+  if has_most or is_full(want) then return { 0, ARGV[1], has_most and 0 or in_the_way(want), 0, 0, '', string.find(ARGV[6], 'r') and run(10) or nil } end
   fence = grant(ARGV[2], ARGV[3], ARGV[3], ARGV[7], want)
   count_for(ARGV[7], units)
 end

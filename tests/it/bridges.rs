@@ -5,13 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use edgelock::Bridge;
-use testkit::stack::{RedisServer, Webdis};
+use testkit::stack::{self, RedisServer, Webdis};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::faulty::{Proxy, forward, saying_nothing, serve};
+use crate::support::kinds::Kind;
 use crate::support::watched::watch;
-use crate::support::{Stack, alone, client_of, eventually, ms, over, run};
+use crate::support::{Stack, alone, client, client_of, eventually, ms, over, run};
 use crate::waiting::{LONG, acquire, meanwhile};
 
 alone! {
@@ -19,6 +20,7 @@ alone! {
     a_bridge_that_does_not_say_that_it_pushes_is_not_listened_to_unless_asked_for,
     what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs,
     a_stream_that_webdis_leaves_open_in_silence_costs_only_time,
+    waiters_of_a_user_that_the_docs_limit_to_a_prefix_listen,
 }
 
 over! {
@@ -220,6 +222,33 @@ async fn a_stream_that_webdis_leaves_open_in_silence_costs_only_time() {
     assert_eq!(again.ask::<String>("GET a"), lease.token().expose());
     assert!(again.ask::<Vec<String>>("PUBSUB CHANNELS *").is_empty());
     lease.release().await.unwrap();
+}
+
+async fn waiters_of_a_user_that_the_docs_limit_to_a_prefix_listen() {
+    let docs = include_str!("../../docs/bridges.md");
+    let at = docs.find("resetchannels ").unwrap();
+    let words = docs[at..].lines().next().unwrap();
+    let shipped = include_str!("../../bridge/redis/edgelock.acl").trim();
+    let user = shipped.replace("user edgelock", "--user edgelock");
+    let user = user.replace("~* &*", words);
+    let redis = RedisServer::start(&user.split(' ').collect::<Vec<_>>());
+    let url = redis.url().replace("://", "://edgelock:CHANGE-ME@");
+    let bridge = stack::Bridge::options().redis(url).start().unwrap();
+    let client = client(bridge.url(), bridge.token());
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Reader) {
+        for names in [["app:a", "app:b"], ["app:{a}:c", "app:{a}:d"]] {
+            let lock = |owner| kind.lock(&client, &names, owner).wait_timeout(LONG);
+            let lease = lock("ann").acquire().await.unwrap();
+            let waiting = lock("bob");
+            let waiter = meanwhile(async move { waiting.acquire().await });
+            eventually(|| redis.ask::<Vec<String>>("PUBSUB CHANNELS *").len() == 1).await;
+            lease.release().await.unwrap();
+            waiter.await.unwrap().unwrap().release().await.unwrap();
+            eventually(|| redis.ask::<Vec<String>>("PUBSUB CHANNELS *").is_empty()).await;
+        }
+    }
+    let denied: Vec<redis::Value> = redis.ask("ACL LOG");
+    assert!(denied.is_empty(), "{denied:?}");
 }
 
 /// A bare connection to webdis: no client that would notice an unexpected reply.

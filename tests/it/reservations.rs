@@ -5,10 +5,11 @@ use std::time::Duration;
 use edgelock::{Command, Error, Reply};
 
 use crate::support::{Stack, TestClient, TestLock, alone, client, code, eventually, ms, over};
-use crate::waiting::LONG;
+use crate::waiting::{LONG, meanwhile};
 
 alone! {
     what_cannot_be_reserved_is_refused,
+    an_owner_is_not_refused_for_one_that_ended_with_a_thousand_others,
 }
 
 over! {
@@ -25,6 +26,7 @@ over! {
         every_key_expires_but_the_number_of_confirmed_units,
         a_number_of_confirmed_units_that_is_none_is_told_and_stays,
         what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end,
+        what_another_program_keeps_where_owners_are_counted_is_told_and_stays,
         named_seats_are_confirmed_together_by_the_token_of_several_names,
     }
 }
@@ -302,13 +304,35 @@ async fn a_number_of_confirmed_units_that_is_none_is_told_and_stays(mut stack: S
     let _: () = stack.redis("SET {a}:confirmed many");
     assert_eq!(code(stack.units(2).try_acquire().await), "wrong_type");
     assert_eq!(code(lease.commit(&sell()).await), "wrong_type");
-    for odd in ["1.5", "1e3", "-1", "0x10", "nan", "9999999999999999"] {
+    for odd in ["1.5", "1e3", "-1", "007", "0x10", "nan", "9999999999999999"] {
         let _: () = stack.redis(&format!("SET {{a}}:confirmed {odd}"));
         assert_eq!(code(lease.commit(&sell()).await), "wrong_type", "{odd}");
     }
     assert_eq!(stack.redis::<Option<u32>>("GET n"), None);
     let _: () = stack.redis("DEL {a}:confirmed");
     assert_eq!(stack.sale(2).await, (1, 1, 0));
+}
+
+/// A script removes a thousand that have ended. The others count for their owners until the next.
+async fn an_owner_is_not_refused_for_one_that_ended_with_a_thousand_others() {
+    let mut stack = Stack::spawn();
+    for _ in 0..20 {
+        let calls = (0..50).map(|_| {
+            let lock = stack.units(1_100);
+            meanwhile(async move { lock.try_acquire().await.unwrap().into_token() })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            call.await.unwrap();
+        }
+    }
+    let owned = stack.units(1_100).owner("bob", 1);
+    owned.try_acquire().await.unwrap().into_token();
+    assert_eq!(code(owned.try_acquire().await), "owner_limit");
+    // All of them ended long ago.
+    let _: u64 = stack.redis("ZUNIONSTORE a 1 a WEIGHTS 0.5");
+    assert_eq!(stack.sale(1_100).await, (1_100, 0, 0));
+    assert_eq!(code(owned.try_acquire().await), "held");
+    owned.try_acquire().await.unwrap().into_token();
 }
 
 /// Else the lease would say that it goes on, and others would have the unit.
@@ -324,6 +348,17 @@ async fn what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end(
     lease.commit(&sell()).await.unwrap();
     assert_eq!(stack.sale(1).await, (0, 0, 1));
     assert_eq!(stack.redis::<u64>("GET n"), 1);
+}
+
+async fn what_another_program_keeps_where_owners_are_counted_is_told_and_stays(mut stack: Stack) {
+    let _: () = stack.redis("RPUSH {a}:holds theirs");
+    let units = stack.units(2);
+    for lock in [units.clone(), units.owner("bob", 1)] {
+        assert_eq!(code(lock.try_acquire().await), "wrong_type");
+        let theirs: Vec<String> = stack.redis("LRANGE {a}:holds 0 -1");
+        assert_eq!(theirs, ["theirs"]);
+        assert!(!stack.redis::<bool>("EXISTS a"));
+    }
 }
 
 async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut stack: Stack) {
