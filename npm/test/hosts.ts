@@ -54,6 +54,13 @@ export const hosts: Suite = {
     }
   },
 
+  async an_error_of_another_realm_says_what_failed(stack) {
+    // As in Jest, where `fetch` is that of the host, and `Error` is not.
+    const failure = runInNewContext(`new TypeError("fetch failed", { cause: new Error("no route") })`) as Error;
+    const error = await fails("unavailable", stack.client({ fetch: () => Promise.reject(failure), maxAttempts: 1 }).lock("a").tryAcquire());
+    check(error.message.includes("fetch failed: no route") && error.cause === failure, error.message);
+  },
+
   async a_response_whose_body_is_of_another_realm_is_kept(stack) {
     let count = 0;
     const handle = idempotent(() => {

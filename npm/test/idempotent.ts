@@ -233,6 +233,20 @@ export const handlers: Suite = {
     equal(await stack.redis("KEYS {~one}:result"), []);
   },
 
+  async an_error_of_who_is_told_takes_the_place_of_the_response_whatever_it_is(stack) {
+    const client = stack.client({ fetch: () => Promise.reject(new TypeError("away")) });
+    const large = await fails("result_too_large", stack.client().once("large", { maxBytes: 1 }).run(() => "large"));
+    const held = await stack.client().lock("held").acquire();
+    const refused = await fails("held", stack.client().lock("held", { wait: 0 }).acquire());
+    await held.release();
+    for (const why of [large, refused]) {
+      let count = 0;
+      const onNotKept = () => (count++, Promise.reject(why));
+      const { handle } = counting(stack, () => new Response("done"), { client, wait: 20, ifUnavailable: "run", onNotKept });
+      equal([(await thrown(handle(post("one")))) === why, count], [true, 1]);
+    }
+  },
+
   async a_body_that_cannot_be_kept_fails_for_its_reader_alone(stack) {
     const large = () => new Response(new ReadableStream({
       pull: (source) => source.enqueue(new Uint8Array(100_000)),

@@ -93,6 +93,16 @@ export const javascript: Suite = {
     }
   },
 
+  async a_host_does_not_wait_for_ever_for_a_resumed_lease_of_which_nothing_is_known(stack) {
+    const background = new Background();
+    const away = stack.client({ fetch: () => Promise.reject(new TypeError("away")), maxAttempts: 1, waitUntil: background.waitUntil });
+    const lock = away.lock("a", { ttl: 200 });
+    const { token } = await take(stack.lock("a", { ttl: 200 }));
+    const ends: Array<(lease: Lease) => Promise<unknown>> = [(lease) => lease.renew(), (lease) => lease.commit([]), (lease) => lease.release(), (lease) => lease.run(() => 7)];
+    await Promise.all(ends.map((end) => fails("unavailable", end(lock.resume(token)))));
+    check(await Promise.race([background.over().then(() => true), sleep(5_000).then(() => false)]), "it is over");
+  },
+
   async await_using_releases_what_was_not_released_or_committed(stack) {
     const network = new Network();
     const lock = stack.client(network).lock("a");

@@ -4,6 +4,8 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFile
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
+import { Client, type EdgelockError } from "edgelock";
+import { Table } from "edgelock/testing";
 import { check, equal, runTests } from "./harness.js";
 
 /** A message of publint or attw. Their own types need a newer resolution of modules than ours. */
@@ -159,6 +161,27 @@ const tests = {
     const loaded = ["testing.cjs", "testing.wasm"].map((name) => gzipSync(readFileSync(join(installed, name))).length);
     check(loaded.reduce((sum, size) => sum + size) < 100_000, `${loaded} bytes`);
     for (const name of files.filter((name) => /\.c?js$/.test(name) && !name.startsWith("testing"))) check(!read(name).includes("table.test"), name);
+  },
+
+  async a_program_may_have_the_package_twice() {
+    const others = (await import(join(installed, "index.js"))) as typeof import("edgelock");
+    const client = new Table().client({ prefix: "a:" });
+    check(others.Client !== Client, "these are two");
+    const told: string[] = [];
+    const handle = others.idempotent(async (request) => new Response(await request.text()), { client, wait: 0, maxBytes: 300, onNotKept: ({ code }) => void told.push(code) });
+    const status = async (key: string, body = "") => (await handle(new Request("https://a.example", { method: "POST", headers: { "idempotency-key": key }, body }))).status;
+    const lease = await client.lock("held").acquire();
+    equal([await status("held"), await status("a", "one"), await status("a", "two"), await status("large", "x".repeat(999))], [409, 200, 422, 200]);
+    equal(told, ["result_too_large"]);
+    await lease.release();
+    // What ended a lease of one says nothing of a request of the other.
+    const hang = ({ signal }: { readonly signal: AbortSignal }) => new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const call = new others.Client({ url: "https://a.example", credential: "credential", fetch: (_, init) => hang(init) }).lock("a").tryAcquire({ signal: lease.signal });
+    const early = await call.catch((error: unknown) => error);
+    const next = await client.lock("held").acquire();
+    const late = new others.Client({ url: "https://a.example", credential: "credential", fetch: (_, init) => (next.release().catch(() => {}), hang(init)) });
+    const sent = await late.lock("a").tryAcquire({ signal: next.signal }).catch((error: unknown) => error);
+    equal([early, sent].map((error) => (error as EdgelockError).isOutcomeUnknown), [false, true]);
   },
 
   async publint_finds_nothing() {

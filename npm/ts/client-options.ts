@@ -76,8 +76,9 @@ export interface ClientSettings extends BridgeSettings {
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchResponse>) | undefined;
   /**
    * Gets a promise of all that the host must let finish after the caller hung up, or got its
-   * response: each call, each lease from its grant to its end, and the clean-up after them. In a
-   * Worker: `(promise) => context.waitUntil(promise)`. Without `waitUntil` a Worker stops all of
+   * response: each call, each lease from its grant to its end, and the clean-up after them. A
+   * resumed lease that was not renewed ends the host's wait after the lock's `ttl`. In a Worker:
+   * `(promise) => context.waitUntil(promise)`. Without `waitUntil` a Worker stops all of
    * that, and a lock stays held for its ttl. Hosts that never stop a handler, as Node, need none.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined;

@@ -103,8 +103,8 @@ export class Client {
 
   /**
    * The lock called `name`: 1 to 512 bytes, prefix included. The lock is the Redis key of that
-   * name. Sends nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong
-   * type; the first call tells what else is wrong.
+   * name. Sends nothing. Throws `InvalidArgumentError` if the name or an option is wrong. A client
+   * whose bridge is looked up at its first call tells some of that then.
    */
   lock(name: string, options: LockOptions = {}): Lock {
     return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, true);
@@ -230,8 +230,7 @@ export class Client {
 
   /**
    * A copy of something that is expensive to make. `key` is as in {@link Client.once}. Sends
-   * nothing. Throws `InvalidArgumentError` for an option of an unknown name or a wrong type; the
-   * first call tells what else is wrong.
+   * nothing. Throws as {@link Client.lock}.
    */
   cached(key: string, options: CachedOptions): Cached {
     text(key, "a key");

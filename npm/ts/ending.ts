@@ -33,21 +33,25 @@ export class Ending {
   /**
    * Has the host go on until the end has come. Once the caller is gone, the work is told to stop,
    * and `abandon` gets the reason if the end does not come soon. The release, which comes next, has
-   * the other half of a request's time.
+   * the other half of a request's time. While no deadline is known, the host waits for
+   * `unknownFor` milliseconds: nothing may tell it of the end.
    */
-  outlive(host: Host, abandon: (reason: unknown) => void): void {
+  outlive(host: Host, abandon: (reason: unknown) => void, unknownFor?: number): void {
     const { waitUntil, signal, goingOn, requestTimeout } = host;
     if (waitUntil) void inBackground(new Promise<void>((over) => (this.#letGo = over)), host);
     this.watch();
-    if (signal === undefined) return;
+    let unknown: ReturnType<typeof setTimeout> | undefined;
+    if (waitUntil && unknownFor !== undefined) unknown = timer(unknownFor, () => this.#left() === undefined && this.#letGo?.());
     let grace: ReturnType<typeof setTimeout> | undefined;
-    const deafen = goingOn.onceGone(signal, () => {
-      this.stopWork(signal.reason);
-      grace = timer(requestTimeout / 2, () => abandon(signal.reason));
-    });
+    const gone = () => {
+      this.stopWork(signal?.reason);
+      grace = timer(requestTimeout / 2, () => abandon(signal?.reason));
+    };
+    const deafen = signal && goingOn.onceGone(signal, gone);
     this.#deafen = () => {
-      deafen();
+      deafen?.();
       clearTimeout(grace);
+      clearTimeout(unknown);
     };
   }
 

@@ -46,6 +46,11 @@ export class EdgelockError extends Error {
   }
 }
 
+/** @internal Not by `instanceof`: a program may have the package twice. */
+export function isOurs(error: unknown): error is AnyEdgelockError {
+  return typeof (error as Partial<EdgelockError> | null | undefined)?.isOutcomeUnknown === "boolean";
+}
+
 /**
  * An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
  * Nothing was sent.

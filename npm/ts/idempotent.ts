@@ -1,7 +1,7 @@
 // A handler of requests that is executed once for each key, however often they are sent.
 import { callable, flag, given, type Names, options as known, text } from "./check.js";
 import type { Client } from "./client.js";
-import { EdgelockError, HeldError, ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
+import { isOurs, type ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
 import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
 import { invalidArgument } from "./make-error.js";
 import type { Lease } from "./lease.js";
@@ -112,6 +112,7 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
     let own: Response | undefined;
     let failure: { readonly error: unknown } | undefined;
+    let why: Parameters<NonNullable<typeof onNotKept>>[0] | undefined;
     try {
       const { value, replayed, notKept } = await keeps.run(async () => {
         try {
@@ -124,20 +125,21 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
         }
         throw NOT_KEPT;
       });
-      if (notKept) await onNotKept?.(notKept, request, ...rest);
-      return replayed || own === undefined ? replay(value, keeps) : own;
+      if (replayed || own === undefined) return replay(value, keeps);
+      why = notKept;
     } catch (error) {
       // The handler may lock things itself: what it throws is not ours to answer.
       if (failure) throw failure.error;
       if (error === NOT_KEPT && own) return own;
-      if (error instanceof ResultError && error.code === "result_too_large" && own) {
-        await onNotKept?.(error, request, ...rest);
-        return own;
-      }
-      if (error instanceof HeldError) return problem(409, "A request with this Idempotency-Key is being handled", "Repeat it later.", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
-      if (error instanceof EdgelockError && error.code === "fingerprint_mismatch") return problem(422, "Idempotency-Key is already used", "It came with another request. Each operation has a key of its own.");
-      throw error;
+      if (!isOurs(error)) throw error;
+      if (error.code === "held") return problem(409, "A request with this Idempotency-Key is being handled", "Repeat it later.", { "retry-after": `${Math.ceil(error.retryAfter / 1_000)}` });
+      if (error.code === "fingerprint_mismatch") return problem(422, "Idempotency-Key is already used", "It came with another request. Each operation has a key of its own.");
+      if (error.code !== "result_too_large" || own === undefined) throw error;
+      why = error;
     }
+    // Not above: what it throws is not about this key.
+    if (why) await onNotKept?.(why, request, ...rest);
+    return own;
   };
 }
 

@@ -60,22 +60,25 @@ export class Lease implements Disposable, AsyncDisposable {
   #fence: number;
   #kept: Kept | undefined;
 
-  private constructor(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed: boolean) {
+  private constructor(name: string, key: string, instance: Instance, raw: RawLease, host: Host, unknownFor: number | undefined) {
     this.name = name;
     this.#held = new Held(key, instance, raw, host);
     this.#fence = raw.fence;
-    this.#hasDeadline = !isResumed;
+    this.#hasDeadline = unknownFor === undefined;
     const left = () => (this.#hasDeadline && this.#endings === 0 ? this.#left : undefined);
     this.#ending = new Ending(key, left, () => this.#kept?.stop());
     this.#ending.outlive(host, (reason) => {
       this.#kept?.abandon?.(reason);
       this.giveBack();
-    });
+    }, unknownFor);
   }
 
-  /** @internal */
-  static of(name: string, key: string, instance: Instance, raw: RawLease, host: Host, isResumed = false): Lease {
-    return new Lease(name, key, instance, raw, host, isResumed);
+  /**
+   * @internal Of one that is resumed, nobody knows the deadline. `unknownFor` is how long it lasts
+   * at most, as far as its lock knows.
+   */
+  static of(name: string, key: string, instance: Instance, raw: RawLease, host: Host, unknownFor?: number): Lease {
+    return new Lease(name, key, instance, raw, host, unknownFor);
   }
 
   /**

@@ -10,6 +10,9 @@ import type { LockOptions } from "./lock-options.js";
 import type { Came, Holder, Inspection, RawCommands, RawLease, Reply, Thing } from "./raw.js";
 import { reply, type Said, type Value, words } from "./words.js";
 
+/** What a lock without a `ttl` has. */
+const TTL = 10_000;
+
 /** @internal What the client that made a lock knows. */
 export interface Maker extends Host {
   readonly tell: (event: LockEvent) => void;
@@ -161,7 +164,7 @@ export class Lock {
 
   /** @internal */
   get home(): Home {
-    const { ttl = 10_000, wait = 5_000, signal, waitForReplicas } = this.#options;
+    const { ttl = TTL, wait = 5_000, signal, waitForReplicas } = this.#options;
     const { key, livesWith, hasTurns, again, raw, maker } = this.#made;
     const { fetch, waitUntil, goingOn, requestTimeout, tell } = maker;
     const { instance, value: lock } = raw.get();
@@ -320,7 +323,7 @@ export class Lock {
   resume(token: string): Lease {
     const { instance, value: lock } = this.#made.raw.get();
     const thing = instance.make(lock, "resume", text(token, "a token"));
-    return this.#lease({ thing, token, fence: 0 }, instance, true);
+    return this.#lease({ thing, token, fence: 0 }, instance, this.#options.ttl ?? TTL);
   }
 
   /**
@@ -337,8 +340,8 @@ export class Lock {
     return new Lock({ ...this.#made, maker: { ...this.#made.maker, signal: undefined } }, this.#options);
   }
 
-  #lease(raw: RawLease, instance: Instance, isResumed = false): Lease {
-    return Lease.of(this.name, this.#made.key, instance, raw, this.#made.maker, isResumed);
+  #lease(raw: RawLease, instance: Instance, unknownFor?: number): Lease {
+    return Lease.of(this.name, this.#made.key, instance, raw, this.#made.maker, unknownFor);
   }
 
   /** What `take` makes of the outcome of `call`. */

@@ -1,5 +1,5 @@
 // The errors that are thrown, made of failures of the wasm module or of this side of it.
-import { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, HeldError, InternalError, InvalidArgumentError, LostError, NotReplicatedError, QuarantinedError, ReservationError, ResultError, TimedOutError, UnavailableError } from "./errors.js";
+import { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, HeldError, InternalError, InvalidArgumentError, isOurs, LostError, NotReplicatedError, QuarantinedError, ReservationError, ResultError, TimedOutError, UnavailableError } from "./errors.js";
 import type { ErrorCode, Failure, Reason } from "./failure.js";
 import { inOneLine, quoted } from "./quoted.js";
 import { reason } from "edgelock-exchange";
@@ -112,7 +112,7 @@ export function refused(message: string, isOutcomeUnknown: boolean, lock: string
  * and not whether this call was executed.
  */
 export function aborted(reason: unknown, wasSent: boolean, lock: string | undefined): unknown {
-  if (!(reason instanceof EdgelockError) || reason.isOutcomeUnknown === wasSent) return reason;
+  if (!isOurs(reason) || reason.isOutcomeUnknown === wasSent) return reason;
   return unavailable(`the call was aborted ${wasSent ? "after" : "before"} it was sent: ${reason.message}`, wasSent, lock, reason);
 }
 

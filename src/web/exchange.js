@@ -190,11 +190,16 @@ function discard(body) {
   return "";
 }
 
+// In Jest, `fetch` is of another realm.
+function isError(thrown) {
+  return thrown instanceof Error || /^\[object (Error|DOMException)\]$/.test(Object.prototype.toString.call(thrown));
+}
+
 // The message of an error, and of its cause; never a value that could hold anything.
 export function reason(error) {
   const messages = [];
   try {
-    for (let cause = error; cause instanceof Error && messages.length < 3; cause = cause.cause) messages.push(`${cause.message}`);
+    for (let cause = error; isError(cause) && messages.length < 3; cause = cause.cause) messages.push(`${cause.message}`);
   } catch {
     // It has no message that can be read.
   }
