@@ -48,6 +48,8 @@ pub(crate) struct NoConnection {
     pub(crate) told: NoReply,
     /// For the log.
     pub(crate) reason: String,
+    /// What to look at first.
+    pub(crate) advice: &'static str,
 }
 
 const NO_PASSWORD: &str = "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
@@ -209,8 +211,17 @@ impl NodeAddr {
 
 impl From<String> for NoConnection {
     fn from(reason: String) -> Self {
+        let advice = if reason.starts_with("invalid peer certificate") {
+            "see that its certificate is for the host in --redis, has not expired, and is of an authority that SSL_CERT_FILE names or the system trusts"
+        } else {
+            "see that it runs, and that --redis is its address"
+        };
         let told = NoReply::Unreachable;
-        Self { told, reason }
+        Self {
+            told,
+            reason,
+            advice,
+        }
     }
 }
 
@@ -222,8 +233,16 @@ impl From<io::Error> for NoConnection {
 
 impl NoConnection {
     fn wrong(reason: &str) -> Self {
-        let (told, reason) = (NoReply::NotLetIn, reason.to_owned());
-        Self { told, reason }
+        Self::answered(NoReply::NotLetIn, reason.to_owned())
+    }
+
+    fn answered(told: NoReply, reason: String) -> Self {
+        let advice = "it runs; see the user, the password and the database in --redis";
+        Self {
+            told,
+            reason,
+            advice,
+        }
     }
 
     pub(crate) fn said(refused: &ServerError) -> Self {
@@ -232,8 +251,7 @@ impl NoConnection {
             _ if server_error::is_passing(refused, false) => NoReply::NotNow,
             _ => NoReply::Unreachable,
         };
-        let reason = server_error::raw(refused);
-        Self { told, reason }
+        Self::answered(told, server_error::raw(refused))
     }
 }
 

@@ -31,7 +31,7 @@ impl NoReply {
         match self {
             Self::Unreachable => "ERR Redis cannot be reached; nothing was executed",
             Self::NotLetIn => {
-                "ERR Redis wants a password that the bridge does not have; nothing was executed"
+                "ERR Redis wants a password, and the bridge has none or a wrong one; nothing was executed"
             }
             Self::NotNow => "ERR Redis is busy, or has too many clients; nothing was executed",
             Self::NoTurn => {

@@ -367,7 +367,7 @@ const REASONS: [(u16, &str, &str); 13] = [
     (503, "NOAUTH Authentication required.", "no_password"),
     (
         503,
-        "ERR Redis wants a password that the bridge does not have; nothing was executed",
+        "ERR Redis wants a password, and the bridge has none or a wrong one; nothing was executed",
         "no_password",
     ),
     (404, "not here", "no_bridge"),

@@ -57,22 +57,17 @@ impl Node {
     }
 
     /// Logs this once for each reason, until Redis is back.
-    pub(super) fn unreachable(&self, NoConnection { told, reason }: NoConnection) -> NoReply {
+    pub(super) fn unreachable(&self, lost: NoConnection) -> NoReply {
+        let NoConnection {
+            told,
+            reason,
+            advice,
+        } = lost;
         let known = self.away.lock().replace(reason.clone());
         if known.as_ref() != Some(&reason) {
             let server = self.server.shown();
-            let advice = advice(&reason);
             tracing::error!(server, %reason, advice, "redis cannot be reached");
         }
         told
-    }
-}
-
-/// What to look at first, for this reason.
-fn advice(reason: &str) -> &'static str {
-    if reason.starts_with("invalid peer certificate") {
-        "see that its certificate is for the host in --redis, has not expired, and is of an authority that SSL_CERT_FILE names or the system trusts"
-    } else {
-        "see that it runs, and that --redis is its address"
     }
 }

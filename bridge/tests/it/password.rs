@@ -5,7 +5,7 @@ use testkit::stack::RedisServer;
 use crate::support::{Bridge, says};
 
 const SECRET: &str = "redis-secret";
-const NOT_LET_IN: &str = r#"{"error":"ERR Redis wants a password that the bridge does not have; nothing was executed","executed":false}"#;
+const NOT_LET_IN: &str = r#"{"error":"ERR Redis wants a password, and the bridge has none or a wrong one; nothing was executed","executed":false}"#;
 
 fn with_password(redis: &RedisServer, password: &str) -> String {
     redis.url().replace("://", &format!("://:{password}@"))
@@ -33,6 +33,9 @@ async fn a_redis_that_wants_a_password_is_told_with_how_to_give_it() {
         assert_eq!(bridge.ask("/subscribe/c", "").await, refused);
         says(bridge.health().await, 503, "wants a password");
         bridge.until_logs(told).await;
+        bridge
+            .until_logs("it runs; see the user, the password")
+            .await;
         assert!(!bridge.log().contains("secret"), "{}", bridge.log());
     }
     let bridge = Bridge::start(["--redis", &with_password(&redis, SECRET)]).await;
