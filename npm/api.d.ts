@@ -296,6 +296,18 @@ export interface ReadOptions extends CallOptions {
 	readonly shardOf?: string | undefined;
 }
 export type ClientOptions = ClientSettings & (BridgeOptions | QuorumOptions | ShardOptions);
+export type ThrottleOutcome = {
+	readonly passed: true;
+} | {
+	readonly passed: false;
+	readonly retryAfter: number;
+};
+export declare class Throttle {
+	#private;
+	readonly name: string;
+	private constructor();
+	tryPass(options?: CallOptions): Promise<ThrottleOutcome>;
+}
 export interface DebounceOptions {
 	readonly maxWait?: number | undefined;
 }
@@ -335,18 +347,6 @@ export declare class ReadWrite {
 	private constructor();
 	read(options?: ReadWriteOptions): Lock;
 	write(options?: ReadWriteOptions): Lock;
-}
-export type ThrottleOutcome = {
-	readonly passed: true;
-} | {
-	readonly passed: false;
-	readonly retryAfter: number;
-};
-export declare class Throttle {
-	#private;
-	readonly name: string;
-	private constructor();
-	tryPass(options?: CallOptions): Promise<ThrottleOutcome>;
 }
 export declare class Client {
 	#private;

@@ -1,7 +1,7 @@
 // Each kind of call, to be made many times. Only the mix of calls uses a network.
-import { Client, type ClientSettings, EdgelockError, GroupCommit, type Lock, type LockOptions } from "edgelock";
+import { Client, type ClientSettings, GroupCommit, type Lock, type LockOptions } from "edgelock";
 import { Instant, settled } from "./instant.js";
-import { type Bridge, check, eventually, sleep } from "./harness.js";
+import { type Bridge, check, eventually, fails, sleep } from "./harness.js";
 import { MIX, mix } from "./soak.js";
 
 /** A client whose bridge answers at once, and a client of the real bridge. */
@@ -33,21 +33,14 @@ interface Kind {
   readonly settings?: (instant: Instant) => ClientSettings;
   /** How many calls are made, 2,000 by default. All kinds together must be done soon. */
   readonly calls?: number;
-  /**
-   * How many calls are under way at once, each by a client of its own. That is one by default, and
-   * more for calls that wait for a timer.
-   */
+  /** How many calls are under way at once, each by a client of its own. Default one. */
   readonly lanes?: number;
   /** Makes the first call, over the real bridge. By default it just calls. */
   readonly learn?: (bench: Bench, call: Work) => Promise<unknown>;
 }
 
-/**
- * How many calls are made of those that wait for a timer. workerd fires timers one after another, a
- * millisecond or more apart.
- */
-const FEW = 1_500;
-const LANES = 100;
+/** Calls that wait for a timer: workerd fires timers a millisecond or more apart. */
+const BY_TIMERS = { calls: 1_500, lanes: 100 };
 
 /** Makes the call while another holds the lock. */
 async function held(bench: Bench, call: Work): Promise<void> {
@@ -64,11 +57,6 @@ async function handedOver(bench: Bench, call: Work): Promise<void> {
   await lease.release();
   await calling;
   check(instant.heard === 1, "it was handed over");
-}
-
-async function vain(code: string, call: Promise<unknown>): Promise<void> {
-  const error = await call.then(() => undefined, (error: unknown) => error);
-  if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}`, { cause: error });
 }
 
 const offline = () => Promise.reject(new Error("no network"));
@@ -123,12 +111,11 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
   },
   "a wait that a message ends": { learn: handedOver, prepare: (bench) => cycle(bench.lock({ wait: 30_000 })) },
   "a wait that time ends": {
-    calls: FEW,
-    lanes: LANES,
+    ...BY_TIMERS,
     learn: held,
     prepare(bench) {
       const lock = bench.lock({ wait: 10 });
-      return () => vain("held", lock.acquire());
+      return () => fails("held", lock.acquire());
     },
   },
   "a wait that its caller ends": {
@@ -169,8 +156,7 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
     return () => throttle.tryPass();
   },
   "a call of a debounce": {
-    calls: FEW,
-    lanes: LANES,
+    ...BY_TIMERS,
     prepare({ client }) {
       const debounce = client.debounce("a", 1);
       return () => debounce.run(async () => {});
@@ -180,11 +166,10 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
   "inspect, force a release": ({ made }) => async () => [await made.inspect(), await made.forceRelease()],
   "a fetch that fails": {
     settings: () => ({ maxAttempts: 1, fetch: offline }),
-    prepare: ({ made }) => () => vain("unavailable", made.tryAcquire()),
+    prepare: ({ made }) => () => fails("unavailable", made.tryAcquire()),
   },
   "a fetch that fails, and is repeated": {
-    calls: FEW,
-    lanes: LANES,
+    ...BY_TIMERS,
     settings(instant) {
       let requests = 0;
       return { maxAttempts: 100, fetch: (url, init) => (requests++ % 2 === 0 ? offline() : instant.fetch(url, init)) };
@@ -192,10 +177,9 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
     prepare: ({ client }) => () => client.read([["GET", { key: "x" }]]),
   },
   "a fetch that hangs": {
-    calls: FEW,
-    lanes: LANES,
+    ...BY_TIMERS,
     settings: () => ({ maxAttempts: 1, requestTimeout: 1, fetch: endless }),
-    prepare: ({ client }) => () => vain("timed_out", client.read([["GET", { key: "x" }]])),
+    prepare: ({ client }) => () => fails("timed_out", client.read([["GET", { key: "x" }]])),
   },
   "acquire, release, over several bridges": ({ bridge: { url, credential }, mark, instant }) => {
     // One bridge that answers is enough to stand for several.
@@ -210,10 +194,7 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
 const kindOf = (of: Kind | Kind["prepare"]): Kind => (typeof of === "function" ? { prepare: of } : of);
 const kinds = new Map(Object.entries(KINDS_OF_CALLS).map(([name, of]) => [name, kindOf(of)]));
 
-/**
- * Kinds of calls that need the host's finalizers: only the garbage collector knows that something
- * is forgotten.
- */
+/** Kinds that need finalizers: only the garbage collector knows that something is forgotten. */
 export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
 
 /** How many calls are made of each kind. */

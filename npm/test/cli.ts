@@ -113,8 +113,7 @@ const runs: Suite = {
   },
 
   async the_keys_of_a_terminal_are_left_to_it(stack) {
-    // The terminal does not reach a command in a session of its own. So a signal that comes was
-    // passed on.
+    // A command in a session of its own gets no keys, so a signal that comes was passed on.
     const count = 'let n = 0; process.on("SIGINT", () => n++).on("SIGUSR1", () => process.exit(console.log("told " + n))); console.log("ready " + process.ppid); setInterval(() => {}, 1000)';
     const tool = Tool.onTerminal(["run", `${stack.mark}a`, "--", "setsid", process.execPath, "--eval", count]);
     await tool.wrote("ready");

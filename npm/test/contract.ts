@@ -70,7 +70,7 @@ export const contract: Suite = {
   async a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(stack) {
     const lock = stack.lock("a");
     await stack.redis("SET ~a theirs NX");
-    equal(((await fails("held", stack.lock("a", ONCE).acquire())) as unknown as HeldError).remaining, null);
+    equal((await fails("held", stack.lock("a", ONCE).acquire())).remaining, null);
     await stack.redis("DEL ~a");
     const lease = await take(lock);
     equal(await stack.redis("SET ~a theirs NX"), null);
@@ -148,8 +148,7 @@ export const contract: Suite = {
     const lease = await take(stack.lock("a"));
     await fails("held", stack.lock("a", { wait: 300 }).acquire());
     await lease.release();
-    // If the lock is handed to the waiter in its last moment, leaving the queue hands it on, in the
-    // background.
+    // If it is handed the lock in its last moment, it hands it on in the background.
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0 && (await stack.waitersFor("a")) === 0);
   },
 
@@ -244,8 +243,7 @@ export const contract: Suite = {
     await fails("expired", lease.exec([]));
     await fails("expired", lease.commit([]));
     equal(network.seen.length, sent);
-    // The release is sent all the same: Redis keeps the lock a little longer than the lease counts
-    // on, and here much longer.
+    // The release is sent all the same: here Redis keeps the lock much longer.
     await lease.release();
     await fails("released", lease.release());
     equal(network.seen.length, sent + 1);
@@ -284,7 +282,7 @@ export const contract: Suite = {
   async a_read_that_fails_gives_the_lock_back(stack) {
     await stack.redis("RPUSH ~list x");
     const error = await fails("command_failed", stack.lock("a", { ttl: 600_000 }).acquireAndRead([["TIME"], get(`${stack.mark}list`)]));
-    check("index" in error && error.index === 1 && error.message.includes("WRONGTYPE"), error.message);
+    check(error.index === 1 && error.message.includes("WRONGTYPE"), error.message);
     await eventually(async () => (await stack.redis("EXISTS ~a")) === 0);
   },
 
@@ -355,7 +353,7 @@ export const contract: Suite = {
       const other = others[place] as Lock;
       const lease = await take(lock);
       const refused = await fails("command_failed", other.tryAcquireAndRead(stock(stack)));
-      check("index" in refused && refused.index === 1, "it says which");
+      check(refused.index === 1, "it says which");
       await lease.renew();
       await lease.release();
       await fails("command_failed", other.tryAcquireAndRead(stock(stack)));
@@ -368,7 +366,7 @@ export const contract: Suite = {
     const lease = await take(stack.lock("a"));
     const [n, list] = [incr(`${stack.mark}n`), incr(`${stack.mark}list`)];
     const error = await fails("command_failed", lease.commit([n, list, n]));
-    check("index" in error && error.index === 1, "it says which");
+    check(error.index === 1, "it says which");
     equal(await stack.redis("GET ~n"), "2");
     equal(await stack.redis("EXISTS ~a"), 0);
     await fails("released", lease.release());
@@ -417,18 +415,12 @@ export const contract: Suite = {
     const key = (name: string) => ({ key: stack.mark + name });
     const lease = await take(stack.lock("a"));
     const replies: Reply[] = await lease.exec([
-      ["SET", key("utf8"), text],
-      ["GET", key("utf8")],
-      ["SETBIT", key("bytes"), 0, 1],
-      ["GET", key("bytes")],
-      ["GET", key("nothing")],
-      ["SET", key("empty"), ""],
-      ["GET", key("empty")],
+      ["SET", key("utf8"), text], ["GET", key("utf8")],
+      ["SETBIT", key("bytes"), 0, 1], ["GET", key("bytes")], ["GET", key("nothing")],
+      ["SET", key("empty"), ""], ["GET", key("empty")],
       ["INCRBY", key("n"), -9_007_199_254_740_991n],
-      ["RPUSH", key("l"), "x", "yy"],
-      ["LRANGE", key("l"), 0, -1],
-      ["GEOADD", key("g"), "1.5", "2.5", "here"],
-      ["GEOPOS", key("g"), "nowhere", "nor here"],
+      ["RPUSH", key("l"), "x", "yy"], ["LRANGE", key("l"), 0, -1],
+      ["GEOADD", key("g"), "1.5", "2.5", "here"], ["GEOPOS", key("g"), "nowhere", "nor here"],
     ]);
     const bytes = new Uint8Array([128]);
     equal(replies, ["OK", text, 0, bytes, null, "OK", "", -9_007_199_254_740_991, 2, ["x", "yy"], 1, [null, null]]);
@@ -442,12 +434,9 @@ export const contract: Suite = {
     const [most, least] = [9_223_372_036_854_775_807n, -9_223_372_036_854_775_808n];
     const lease = await take(stack.lock("a"));
     const counted: Reply[] = await lease.exec([
-      ["INCRBY", key("n"), 9_007_199_254_740_993n],
-      ["incr", key("n")],
-      ["DECRBY", key("m"), most],
-      ["Decr", key("m")],
-      ["HINCRBY", key("h"), "a field", most],
-      ["INCRBY", key("small"), Number.MAX_SAFE_INTEGER],
+      ["INCRBY", key("n"), 9_007_199_254_740_993n], ["incr", key("n")],
+      ["DECRBY", key("m"), most], ["Decr", key("m")],
+      ["HINCRBY", key("h"), "a field", most], ["INCRBY", key("small"), Number.MAX_SAFE_INTEGER],
     ]);
     equal(counted, [9_007_199_254_740_993n, 9_007_199_254_740_994n, -most, least, most, Number.MAX_SAFE_INTEGER]);
     // Of others only a double is known.
@@ -468,7 +457,7 @@ export const contract: Suite = {
     const { fence, holder } = await stack.client().reentrant("b", "me").inspect();
     equal([fence, holder?.count], [9_007_199_254_740_993n, 9_007_199_254_740_993n]);
     await stack.redis("SET ~c x PX 9007199254740993");
-    const held = (await fails("held", stack.lock("c", ONCE).acquire())) as unknown as HeldError;
+    const held = await fails("held", stack.lock("c", ONCE).acquire());
     check(held.remaining !== null && held.remaining > 9e15, "it is held for so long");
   },
 
@@ -500,7 +489,7 @@ export const contract: Suite = {
     equal((await stack.lock("a").inspect()).holder?.label, label);
     await lease.release();
     const next = await take(stack.lock("a"));
-    equal(((await fails("held", stack.lock("a", ONCE).acquire())) as unknown as HeldError).label, null);
+    equal((await fails("held", stack.lock("a", ONCE).acquire())).label, null);
     await next.release();
   },
 
@@ -561,8 +550,7 @@ export const contract: Suite = {
     check((await pttl()) > 50_000 && lease.remaining > 50_000 && lease.remaining < 60_000, "it has what was asked for");
     await lease.renew();
     check((await pttl()) > 50_000 && lease.remaining > 50_000, "that is not cut short");
-    // A resumed lease renews for what the lock was acquired for, not for what one renewal asked
-    // for.
+    // A resumed lease renews for what the lock was acquired for.
     const resumed = stack.lock("a").resume(lease.handOver());
     await stack.redis("PEXPIRE ~a 1000");
     await resumed.renew({ ttl: 5_000 });

@@ -4,10 +4,7 @@
 import { type ErrorCode, type Lease, LostError } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Suite, thrown, unhandled } from "./harness.js";
 
-/**
- * A host that stands still for a second or two does not miss this ttl. It costs little, since the
- * tests run side by side.
- */
+/** A host that stands still for a second or two does not miss this ttl. */
 const SHORT = { ttl: 6_000 };
 
 export const deadlines: Suite = {

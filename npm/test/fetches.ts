@@ -3,9 +3,7 @@ import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchI
 import { Background, check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
 
 /** Gives these answers in turn, and then the last one for ever. */
-function answers(...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> {
-  return (() => (answers.length > 1 ? answers.shift() : answers[0])?.()) as never;
-}
+const answers = (...answers: Array<() => unknown>): NonNullable<ClientSettings["fetch"]> => (() => (answers.length > 1 ? answers.shift() : answers[0])?.()) as never;
 
 const headers = (entries: Readonly<Record<string, string>> = {}) => ({ get: (name: string) => entries[name] ?? null });
 const throws = (): never => {
@@ -108,8 +106,7 @@ export const fetches: Suite = {
       controller.abort(reason);
       return new Promise<never>(() => {});
     };
-    const inspected = await stack.client({ fetch }).lock("a").inspect({ signal: controller.signal }).then(() => undefined, (error: unknown) => error);
-    check(inspected === reason, `${inspected}`);
+    check((await thrown(stack.client({ fetch }).lock("a").inspect({ signal: controller.signal }))) === reason, "as it was told");
     equal(requests.map((request) => request.aborted), [true]);
   },
 

@@ -9,10 +9,7 @@ interface Order {
   readonly bad?: "read" | "write" | "decision" | "command";
 }
 
-/**
- * What is left after the order, and the fence under which it was sold; `undefined` if it was not
- * sold.
- */
+/** What is left after the order, and the fence under which it was sold, if it was. */
 type Sold = { readonly left: number; readonly fence: number } | undefined;
 
 interface Turn {
@@ -81,9 +78,7 @@ export function watchTurns() {
   return { turns, onEvent: (event: LockEvent) => void (event.type === "grouped" && turns.push(event.items)) };
 }
 
-/**
- * A section whose items are the commands to write. Each item is answered with its place among them.
- */
+/** A section whose items are commands to write, and are answered with their places. */
 class Notes {
   readonly #list: Command[1];
 
@@ -499,8 +494,7 @@ export const group: Suite = {
         return { answer: state.count, writes: [writes[item] ?? ["INCR", count]] };
       },
     };
-    // How many requests the turns of 400 good items cost, of twenty callers, beside so many others,
-    // each of which has one bad item after the other.
+    // How many requests 400 good items cost, of twenty callers, beside so many that have bad ones.
     const cost = async (bad = "", others = 0): Promise<number> => {
       const [group, network] = [new GroupCommit(section), new Network()];
       const lock = stack.client(network).lock("a", { wait: 20_000 });

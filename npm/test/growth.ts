@@ -34,16 +34,10 @@ const BATCH = 2_500;
  */
 const LIMIT: InUse = { javascript: 400_000, wasm: 150_000, bridge: 8_000_000, descriptors: 40 };
 
-/**
- * How often as much must be left for a failure. A busy host may have had more under way at once
- * than before, and a module's memory never shrinks. But a leak leaves something each time.
- */
+/** A busy host may have had more under way than before. But a leak leaves something each time. */
 const ROUNDS = 3;
 
-/**
- * What `cargo xtask heap` asks for: how many calls of each kind, and which kinds. The bridge's
- * process id is always given.
- */
+/** What `cargo xtask heap` asks for. The bridge's process id is always given. */
 const { EDGELOCK_HEAP_CALLS: asked, EDGELOCK_HEAP_KIND: part = "", EDGELOCK_BRIDGE_ID: bridge = "" } = process.env;
 
 /** How often a long run reports its progress. */
@@ -52,10 +46,7 @@ const PROGRESS_MS = 5_000;
 /** The limit for each kind. */
 const LIMIT_MS = asked === undefined ? 300_000 : 3_600_000;
 
-/**
- * Tests each kind of call with so many calls, unless another number is asked for. Returns whether
- * all passed.
- */
+/** Whether nothing is left of any kind, with so many calls unless others are asked for. */
 export function runAll(host: Host, kinds: ReadonlyMap<string, number>): Promise<boolean> {
   const tests = [...kinds].filter(([kind]) => kind.includes(part)).map(([kind, usual]): [name: string, test: () => Promise<void>] => {
     const calls = Number(asked ?? usual);

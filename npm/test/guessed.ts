@@ -73,6 +73,9 @@ function gated(stack: Stack, from: number) {
 /** What was sold, in this order. */
 const log = async (stack: Stack) => ((await stack.redis("LRANGE ~log 0 -1")) as string[]).map(Number);
 
+/** How many wait for their turn of the lock over a stream. */
+const listeners = async (stack: Stack) => ((await stack.redis(`PUBSUB CHANNELS {~a}:wake:*`)) as string[]).length;
+
 const isFree = async (stack: Stack) => (await stack.redis("EXISTS ~a")) === 0;
 
 /** How many requests each of three more orders costs. */
@@ -226,13 +229,12 @@ export const guessed: Suite = {
     equal(await other.submit(second.lock, 0), 99);
     // Nothing is written for it, so it is answered before its turn gives the lock back.
     await eventually(() => isFree(stack));
-    const listeners = async () => ((await stack.redis(`PUBSUB CHANNELS {~a}:wake:*`)) as string[]).length;
     for (const [orders, left, requests] of [[[1, 2], [98, 97], 1], [[3, 1], [96, 98], 2]] as const) {
       const held = await take(stack.lock("a"));
       const orderOne = one.submit(first.lock, orders[0]);
       await eventually(async () => (await stack.waitersFor("a")) === 1);
       const orderOther = other.submit(second.lock, orders[1]);
-      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners()) === 2);
+      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners(stack)) === 2);
       const sent = second.network.seen.length;
       await held.release();
       equal([await orderOne, await orderOther], left);
@@ -289,13 +291,12 @@ export const guessed: Suite = {
     };
     const [one, other] = [new GroupCommit<number, Left, Turn>(section), new GroupCommit<number, Left, Turn>(section)];
     equal([await one.submit(first.lock, 1), await other.submit(second, 2)], [99, 98]);
-    const listeners = async () => ((await stack.redis(`PUBSUB CHANNELS {~a}:wake:*`)) as string[]).length;
     for (const [order, look, left] of [[3, 4, 97], [5, 0, 95]] as const) {
       const held = await take(stack.lock("a"));
       const sold = one.submit(first.lock, order);
       await eventually(async () => (await stack.waitersFor("a")) === 1);
       const looked = other.submit(second, look).catch((error: unknown) => error);
-      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners()) === 2);
+      await eventually(async () => (await stack.waitersFor("a")) === 2 && (await listeners(stack)) === 2);
       loses = look === 0;
       await held.release();
       equal(await sold, left);

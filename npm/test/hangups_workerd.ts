@@ -26,10 +26,7 @@ type Way = keyof typeof ways;
 const SIDES = ["before", "behind"] as const;
 type Side = (typeof SIDES)[number];
 
-/**
- * Stands before the bridge, and holds one request up until it is opened. It answers the requests
- * that are the work of a call itself.
- */
+/** Stands before the bridge, holds one request up, and answers those that are a call's work. */
 class Gate {
   readonly seen: string[] = [];
   readonly #at: number;
@@ -66,11 +63,7 @@ class Gate {
       if (path === "work") response.end("7");
       return path === "work";
     };
-    const behind = async () => {
-      await hold("behind");
-      return false;
-    };
-    return { before, behind, over: () => this.#underWay-- };
+    return { before, behind: () => hold("behind").then(() => false), over: () => this.#underWay-- };
   }
 }
 

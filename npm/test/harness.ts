@@ -1,5 +1,5 @@
 // Runs suites on any host, and reports as Rust's tests do.
-import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, type Lease, type Lock } from "edgelock";
+import { type AnyEdgelockError, Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit, type FetchResponse, type Lease, type Lock } from "edgelock";
 
 /** Tests by their names, which are promises. */
 export type Suite = Readonly<Record<string, (stack: Stack) => void | Promise<void>>>;
@@ -20,9 +20,7 @@ export function about<Promised>(what: string, promises: Readonly<Record<string, 
 export interface Bridge {
   readonly url: string;
   readonly credential: string;
-  /**
-   * If clients use webdis instead: the bridge is before the same Redis, and tells what is stored.
-   */
+  /** If clients use webdis instead: the bridge is before the same Redis. */
   readonly webdis?: { readonly url: string; readonly user: string; readonly password: string };
 }
 
@@ -33,10 +31,7 @@ const AT_ONCE = 24;
 
 type Test = readonly [name: string, test: () => void | Promise<void>];
 
-/**
- * Runs the suites' tests against a bridge: those of `beside` at once, and then the others one after
- * another. Returns whether all passed.
- */
+/** Whether all tests passed: those of `beside` at once, and then the others one by one. */
 export function run(bridge: Bridge, suites: readonly Suite[], print: (line: string) => void, beside: readonly Suite[] = []): Promise<boolean> {
   const tests = (suite: Suite) => Object.entries(suite).map(([name, test]): Test => [name, () => test(new Stack(bridge))]);
   return runTests(suites.flatMap(tests), print, LIMIT_MS, beside.flatMap(tests));
@@ -71,10 +66,7 @@ export async function runTests(
   return failed === 0;
 }
 
-/**
- * Clients of the real bridge, and Redis past it. All tests share one Redis, so each has names of
- * its own.
- */
+/** Clients of the real bridge, and Redis past it, which all tests share. */
 export class Stack {
   readonly bridge: Bridge;
   /** What every name of this test begins with. */
@@ -153,10 +145,7 @@ export class Network {
     this.#fates = fates;
   }
 
-  /**
-   * Inherited, so that a client whose settings this network is spread into does not get it as a
-   * setting.
-   */
+  /** Inherited, so that a spread of this network into settings does not have it. */
   get seen(): readonly string[][] {
     return this.#seen;
   }
@@ -179,9 +168,7 @@ export class Network {
 }
 
 /** The words of a command in either dialect. */
-function toWords(body: string | undefined): string[] | undefined {
-  return body?.startsWith("[") ? (JSON.parse(body) as string[]) : body?.split("/").map(decodeURIComponent);
-}
+const toWords = (body: string | undefined): string[] | undefined => (body?.startsWith("[") ? (JSON.parse(body) as string[]) : body?.split("/").map(decodeURIComponent));
 
 /** Acquires a lock that is free. */
 export async function take(lock: Lock): Promise<Lease> {
@@ -194,12 +181,15 @@ export async function releaseAll(...leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) await lease.release();
 }
 
+/** What is known of the errors with this code. */
+type OfCode<C, E = AnyEdgelockError> = E extends { readonly code: infer K } ? (C extends K ? E : never) : never;
+
 /** The error of `promise`, which must be one of ours with that code. */
-export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<EdgelockError & { code: C }> {
+export async function fails<C extends ErrorCode>(code: C, promise: Promise<unknown> | (() => unknown)): Promise<OfCode<C>> {
   const error = await thrown(promise);
   if (!(error instanceof EdgelockError) || error.code !== code) throw new Error(`not ${code}: ${error}`, { cause: error });
   check(error.advice.length > 0 && error.message.length > 0, "it says what to do");
-  return error as EdgelockError & { code: C };
+  return error as OfCode<C>;
 }
 
 export async function thrown(promise: Promise<unknown> | (() => unknown)): Promise<unknown> {

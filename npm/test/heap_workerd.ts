@@ -56,8 +56,7 @@ const host = {
   },
 };
 
-// The others leave the same here as in Node without finalizers, where every run of the tests makes
-// them. Here `cargo xtask heap` does.
+// The others leave the same here as in Node. `cargo xtask heap` makes them here, too.
 const isUsual = process.env.EDGELOCK_HEAP_CALLS === undefined;
 const kinds = new Map([...KINDS].filter(([kind]) => !isUsual || FINALIZED.includes(kind)));
 runAll(host, kinds).then((passed) => process.exit(passed ? 0 : 1));

@@ -1,9 +1,30 @@
-// What only hosts show that have an environment, realms, and a Web Crypto that can be taken away.
+// What only hosts show that have an environment, realms, servers, and a Web Crypto to take away.
+import { createServer, type Socket } from "node:net";
 import { runInNewContext } from "node:vm";
 import { Client, idempotent } from "edgelock";
+import { listening } from "./between.js";
 import { check, equal, eventually, fails, type Suite } from "./harness.js";
 
+/** Whether it is unknown what came of a call to a server that does this with its connections. */
+async function isUnknown(take: (socket: Socket) => void, isClosed = false): Promise<boolean> {
+  const server = createServer(take);
+  const client = new Client({ url: await listening(server), credential: "credential", maxAttempts: 1 });
+  const close = () => new Promise((closed) => server.close(closed));
+  if (isClosed) await close();
+  const { isOutcomeUnknown } = await fails("unavailable", client.lock("a").tryAcquire());
+  if (!isClosed) await close();
+  return isOutcomeUnknown;
+}
+
 export const hosts: Suite = {
+  async a_connection_that_was_refused_is_known_to_have_carried_nothing() {
+    equal(await isUnknown(() => {}, true), false);
+  },
+
+  async a_connection_that_was_hung_up_on_is_not() {
+    equal(await isUnknown((socket) => socket.once("data", () => socket.destroy())), true);
+  },
+
   async a_client_of_the_environment_reads_it_when_it_is_first_used_if_it_names_no_bridge_yet(stack) {
     const names = ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL"] as const;
     const [url, credential] = names.map((name) => process.env[name]);

@@ -287,9 +287,7 @@ export const handlers: Suite = {
   },
 };
 
-function post(key: string | null, body = ""): Request {
-  return new Request("http://shop/", { method: "POST", body, headers: key === null ? {} : { "idempotency-key": key } });
-}
+const post = (key: string | null, body = ""): Request => new Request("http://shop/", { method: "POST", body, headers: key === null ? {} : { "idempotency-key": key } });
 
 function counting(stack: Stack, answer: (request: Request) => Response | Promise<Response>, options: Partial<IdempotentOptions<[]>> = {}) {
   let count = 0;

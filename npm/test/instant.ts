@@ -1,18 +1,11 @@
 // A bridge that answers at once, with what the real one answered to the same call before.
-import type { FetchInit } from "edgelock";
+import type { FetchInit, FetchResponse } from "edgelock";
 
 interface Answer {
   readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: { get(name: string): string | null };
   /** The body, cut where the request's nonce stood. */
   readonly parts: readonly string[];
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers: { get(name: string): string | null };
-  readonly body: unknown;
-  text(): Promise<string>;
 }
 
 export class Instant {
@@ -43,7 +36,7 @@ export class Instant {
     return this.#events.length - 1;
   }
 
-  readonly fetch = async (url: string, init: FetchInit): Promise<Reply> => {
+  readonly fetch = async (url: string, init: FetchInit): Promise<FetchResponse> => {
     this.requests++;
     const [, channel] = url.split("/subscribe/");
     if (channel !== undefined) return this.#listen(url, init, decodeURIComponent(channel));
@@ -53,7 +46,8 @@ export class Instant {
     const key = `${verb} ${script.length} ${script.slice(-50)}`;
     const answers = this.#answers.get(key) ?? [];
     if (this.isLearning) {
-      answers.push(await ask(url, init, nonce));
+      const response = await fetch(url, init);
+      answers.push({ status: response.status, headers: response.headers, parts: (await response.text()).split(nonce) });
       this.#answers.set(key, answers);
       return reply(answers.at(-1), nonce);
     }
@@ -62,29 +56,20 @@ export class Instant {
     return reply(answers[Math.min(at, answers.length - 1)], nonce);
   };
 
-  async #listen(url: string, init: FetchInit, channel: string): Promise<Reply> {
-    const headers = new Map<string, string>();
+  async #listen(url: string, init: FetchInit, channel: string): Promise<FetchResponse> {
     if (this.isLearning) {
-      const response = await fetch(url, init);
-      response.headers.forEach((value, name) => headers.set(name, value));
+      const { status, headers, body } = await fetch(url, init);
       const heard = (event: string) => void this.#events.push(event.split(channel));
-      return { ...reply({ status: response.status, headers, parts: [] }, ""), body: overhear(response.body, heard) };
+      return { ...reply({ status, headers, parts: [] }, ""), body: overhear(body, heard) };
     }
-    return { ...reply({ status: 200, headers, parts: [] }, ""), body: repeat(this.#events.map((event) => event.join(channel)), init.signal) };
+    return { ...reply({ status: 200, headers: new Headers(), parts: [] }, ""), body: repeat(this.#events.map((event) => event.join(channel)), init.signal) };
   }
 }
 
-async function ask(url: string, init: FetchInit, nonce: string): Promise<Answer> {
-  const response = await fetch(url, init);
-  const headers = new Map<string, string>();
-  response.headers.forEach((value, name) => headers.set(name, value));
-  return { status: response.status, headers, parts: (await response.text()).split(nonce) };
-}
-
-function reply(answer: Answer | undefined, nonce: string): Reply {
+function reply(answer: Answer | undefined, nonce: string): FetchResponse {
   if (answer === undefined) throw new Error("a call that nobody knows");
   const text = answer.parts.join(nonce);
-  const get = (name: string) => (name === "content-length" ? `${text.length}` : (answer.headers.get(name) ?? null));
+  const get = (name: string) => (name === "content-length" ? `${text.length}` : (answer.headers.get(name)));
   return { status: answer.status, headers: { get }, body: undefined, text: async () => text };
 }
 
@@ -99,17 +84,12 @@ async function* overhear(body: ReadableStream<Uint8Array> | null, heard: (event:
   }
 }
 
-/**
- * Waits until all that needs no timer has come to rest. That is microtasks, and no call needs that
- * many in a row.
- */
+/** Waits until all that needs no timer has come to rest, by more microtasks than a call has. */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 200; turns++) await undefined;
 }
 
-/**
- * Repeats the events, each after the one before was heard. Then nothing comes until it is aborted.
- */
+/** Each event after the one before was heard. Then nothing comes until it is aborted. */
 async function* repeat(events: readonly string[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   for (const event of events) {

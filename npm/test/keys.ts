@@ -2,10 +2,7 @@
 import { type Command, GroupCommit, type Word } from "edgelock";
 import { check, equal, fails, type Stack, type Suite } from "./harness.js";
 
-/**
- * What `COMMAND` says of a command: name, arity, flags, three places, two lists, key
- * specifications, subcommands.
- */
+/** What `COMMAND` says of a command; the last ones are key specifications and subcommands. */
 type Described = readonly [string, number, readonly string[], ...rest: readonly unknown[]];
 
 /** Commands for operators, which nobody runs under a lock. */
@@ -13,22 +10,10 @@ const UNKNOWN = ["migrate", "pfdebug", "restore-asking"];
 
 /** Calls that are ambiguous, in addition to those that are made from each command's description. */
 const ODD = [
-  "SORT k BY store ALPHA",
-  "SORT k BY store GET store STORE d",
-  "SORT k GET by STORE d LIMIT 0 1",
-  "sort k store d",
-  "SORT store",
-  "GEORADIUS k 0 0 1 km STORE d STOREDIST e",
-  "GEORADIUSBYMEMBER k store 1 km STOREDIST e",
-  "XREAD COUNT 1 STREAMS a b 0 0",
-  "XREAD STREAMS streams 0",
-  "XREADGROUP GROUP STREAMS streams COUNT 1 STREAMS a b > >",
-  "ZUNIONSTORE d 1 a WEIGHTS 2",
-  "ZDIFF 2 a b WITHSCORES",
-  "MSET a 1 b 2 c 3",
-  "BITOP AND d a b c",
-  "MEMORY USAGE k SAMPLES 5",
-  "PFMERGE d a b",
+  "SORT k BY store ALPHA", "SORT k BY store GET store STORE d", "SORT k GET by STORE d LIMIT 0 1", "sort k store d", "SORT store",
+  "GEORADIUS k 0 0 1 km STORE d STOREDIST e", "GEORADIUSBYMEMBER k store 1 km STOREDIST e",
+  "XREAD COUNT 1 STREAMS a b 0 0", "XREAD STREAMS streams 0", "XREADGROUP GROUP STREAMS streams COUNT 1 STREAMS a b > >",
+  "ZUNIONSTORE d 1 a WEIGHTS 2", "ZDIFF 2 a b WITHSCORES", "MSET a 1 b 2 c 3", "BITOP AND d a b c", "MEMORY USAGE k SAMPLES 5", "PFMERGE d a b",
 ];
 
 /** A call of a command that fits its description. Each word is different. */

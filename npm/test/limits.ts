@@ -10,9 +10,7 @@ const FRACTIONS: readonly number[] = [0.5, 1.5, 5e-324];
 const TOO_LARGE: readonly number[] = [Number.MAX_VALUE, 2 ** 63, 2 ** 53];
 const HUGE: readonly number[] = [Infinity, 2 ** 53 - 1, 9e15, 2 ** 32, 2 ** 31, 2 ** 31 - 1];
 
-/**
- * Half of a surrogate pair: alone, after a character, before one, twice, and in the wrong order.
- */
+/** Half of a surrogate pair: alone, behind a character, before one, twice, in the wrong order. */
 const NO_TEXT: readonly string[] = ["\ud800", "a\udfff", "\udbffa", "\ud83d\ud83d", "\ude00\ud83d"];
 
 /** More than the module takes of anything. */

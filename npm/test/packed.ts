@@ -21,10 +21,7 @@ const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" })
   .map((name) => name.replace("package/", ""))
   .sort();
 
-/**
- * The oldest TypeScript that the declarations promise to work with, and the newest. A version
- * between them builds the package and its tests.
- */
+/** The oldest TypeScript that is promised, and the newest. Another builds the package. */
 const COMPILERS = ["typescript-5.2", "typescript-7"] as const;
 const tsc = (compiler: string) => join("node_modules", compiler, "bin/tsc");
 

@@ -52,10 +52,7 @@ async function ships_for_one_at_a_time(stack: Stack, order: string, call: Call):
   equal(most, 1);
 }
 
-/**
- * Ships an order, however often that takes. On a slow machine a wait may end before its turn; the
- * client is told to come again, and does.
- */
+/** On a slow machine a wait may end before its turn; the client is told to come again, and does. */
 async function untilShipped(order: string, call: Call): Promise<Response> {
   for (;;) {
     const answer = await call(order, NEVER);

@@ -26,7 +26,7 @@ export const reservations: Suite = {
     const two = reserving(stack);
     const leases = [await take(two), await take(two)];
     // By default it does not wait.
-    equal(((await fails("held", two.acquire())) as unknown as { requests: number }).requests, 1);
+    equal((await fails("held", two.acquire())).requests, 1);
     // A commit without commands confirms too.
     for (const lease of leases) await lease.commit([]);
     const error = await fails("sold_out", two.acquire());

@@ -8,10 +8,7 @@ interface Listening {
   readonly port: number;
 }
 
-/**
- * Serves the Worker of a folder until this process ends. Returns its address, and that of its
- * inspector.
- */
+/** Serves a folder's Worker until this process ends. The addresses of both it and its inspector. */
 export async function serve(workerd: string, folder: string, config = "config.capnp"): Promise<{ readonly worker: string; readonly inspector: string }> {
   const served = spawn(workerd, ["serve", config, "--inspector-addr=127.0.0.1:0", "--control-fd=3"], {
     cwd: folder,

@@ -9,9 +9,7 @@ const dead = { url: "http://127.0.0.1:1", credential: "credential" };
 const mark = (): string => `${crypto.randomUUID().slice(0, 8)}:`;
 
 /** A lock that waits, since it does not count servers that have been up for less than its ttl. */
-function lockOver(quorum: readonly BridgeOptions[], prefix = mark()): Lock {
-  return new Client({ quorum, prefix }).lock("a", { ttl: 3_000, wait: 20_000 });
-}
+const lockOver = (quorum: readonly BridgeOptions[], prefix = mark()): Lock => new Client({ quorum, prefix }).lock("a", { ttl: 3_000, wait: 20_000 });
 
 const single = (settings: ClientSettings = {}): Client[] => bridges.map((bridge) => new Client({ ...bridge, ...settings }));
 
@@ -43,7 +41,7 @@ const tests: Record<string, () => Promise<void>> = {
     const restartQuarantine = 366 * 86_400_000;
     const lock = new Client({ quorum: bridges, prefix: mark(), restartQuarantine }).lock("a", { wait: 86_400_000 });
     for (const ask of [() => lock.tryAcquire(), () => lock.acquire()]) {
-      const error = await ask().then(() => undefined, (error: unknown) => error);
+      const error = await fails("quarantined", ask);
       check(error instanceof QuarantinedError && error.retryAfter > restartQuarantine / 2 && !error.isOutcomeUnknown, String(error));
     }
     const { holder, quarantineRemaining: left } = await lock.inspect();

@@ -9,10 +9,7 @@ export const MIX = "a mix of turns, over the real bridge";
 const LANES = 16;
 /** How many names a lane leaves held, one after another. */
 const FORGOTTEN = 8;
-/**
- * All names of a lane: also those of the lock, its neighbour, the reentrant and the read/write
- * lock, and the work that is done once.
- */
+/** Of a lane: also the lock, its neighbour, the reentrant and read/write locks, and the work. */
 const NAMES = FORGOTTEN + 5;
 
 type Turn = () => Promise<unknown>;
@@ -74,10 +71,7 @@ function turns(client: Client, mark: string, lane: string): readonly Turn[] {
   ];
 }
 
-/**
- * Whether a turn failed because it was late: another may have had the lock, the caller may have
- * given up, or a busy host may have stood still for longer than a ttl.
- */
+/** Whether it was late: another had the lock, its caller gave up, or the host stood still. */
 async function isLate(turn: Turn): Promise<boolean> {
   try {
     await turn();
@@ -89,10 +83,7 @@ async function isLate(turn: Turn): Promise<boolean> {
   }
 }
 
-/**
- * Checks what is left: the fence of each name, for a week, and other keys for no longer than a
- * receipt lives.
- */
+/** Fences are left for a week, and other keys for no longer than a receipt lives. */
 async function leavesFencesAlone(bridge: Bridge, mark: string): Promise<void> {
   const script = `local fences, others = 0, {} for _, key in ipairs(redis.call('KEYS', '*' .. ARGV[1] .. '*')) do
     if string.find(key, ':fence$') then fences = fences + 1 elseif redis.call('PTTL', key) > 60000 then others[#others + 1] = key end

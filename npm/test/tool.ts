@@ -21,10 +21,7 @@ export class Tool {
   err = "";
   readonly #child;
 
-  /**
-   * Starts it without a terminal, even if the tests have one: in a session of its own, as services
-   * are.
-   */
+  /** Without a terminal, even if the tests have one: in a session of its own. */
   constructor(args: readonly string[], variables: Variables = {}, file = program) {
     const env = { ...process.env, ...variables };
     this.#child = spawn(file, args, { env, detached: true, stdio: "pipe" });
@@ -50,8 +47,7 @@ export class Tool {
   /** Starts it on a terminal, which `script` makes. */
   static onTerminal(args: readonly string[], isInBackground = false): Tool {
     const tool = [program, ...args].map((arg) => `'${arg}'`).join(" ");
-    // `script` runs it in a shell. A shell that stayed, as Debian's `sh` does, would also end by
-    // the keys of the terminal.
+    // A shell that stayed, as Debian's `sh` does, would also end by the keys of the terminal.
     const command = isInBackground ? `set -m; ${tool} & wait` : `exec ${tool}`;
     return new Tool(["--quiet", "--return", "--command", command, "/dev/null"], {}, "script");
   }

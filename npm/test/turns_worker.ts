@@ -37,8 +37,7 @@ export default {
     if (request.method === "GET") return new Response(`${arrived}`);
     const { url, credential, prefix, background, heeds } = (await request.json()) as Asked;
     const waitUntil = background ? { waitUntil: (promise: Promise<unknown>) => context.waitUntil(promise) } : {};
-    // This time-out is how a driver that is gone is noticed. Where turns go on, nobody may be taken
-    // for gone.
+    // A driver that is gone is noticed by this time-out. Where turns go on, nobody may be.
     const requestTimeout = background ? 600_000 : 3_000;
     const client = new Client({ url, credential, prefix, push: false, requestTimeout, ...waitUntil });
     const submitted = sales.submit(client.lock("a", { ttl: 20_000, wait: 20_000 }), { order: new URL(request.url).pathname, prefix }, heeds ? { signal: request.signal } : {});

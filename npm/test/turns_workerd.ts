@@ -63,20 +63,14 @@ class Sale {
     return { told };
   }
 
-  /**
-   * Places orders one after another. The first drives the first turn. The second drives the next,
-   * in which all others are.
-   */
+  /** One after another: the first drives the first turn, the second the next, for all others. */
   async placeAll(count: number, background: boolean, signals: ReadonlyMap<number, AbortSignal> = new Map(), heeds = false): Promise<Array<Promise<Told>>> {
     const told: Array<Promise<Told>> = [];
     for (let order = 0; order < count; order++) told.push((await this.place(order, background, signals.get(order), heeds)).told);
     return told;
   }
 
-  /**
-   * Checks that no order was decided twice, and that all orders that are known to be sold are
-   * there.
-   */
+  /** No order was decided twice, and all that are known to be sold are there. */
   async check(sold: number): Promise<void> {
     const [stock, orders] = [Number(await this.stack.redis("GET ~stock")), Number(await this.stack.redis("HLEN ~orders"))];
     equal(stock + orders, 1_000);
@@ -85,10 +79,7 @@ class Sale {
   }
 }
 
-/**
- * The Worker's answer. To hang up means to reset the connection: if it is merely closed, workerd
- * goes on with the request.
- */
+/** The answer. To hang up is to reset the connection: workerd goes on if it is merely closed. */
 async function post(url: string, body: string, hangUp?: AbortSignal): Promise<Told> {
   const sent = request(url, { method: "POST", agent: false });
   hangUp?.addEventListener("abort", () => sent.socket?.resetAndDestroy());
@@ -140,10 +131,7 @@ async function an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up(
   await sale.check(2);
 }
 
-/**
- * The first nine that wait are gone. The driver calls the first of them, and then others, until one
- * comes.
- */
+/** The first nine that wait are gone: the driver calls more and more, until one comes. */
 async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): Promise<void> {
   const sale = await new Sale().open();
   sale.gate.closeAt(2);
@@ -174,10 +162,7 @@ async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_plac
   await sale.check(5);
 }
 
-/**
- * The caller that drives the second turn, of 9, hangs up while the first or second request of that
- * turn is held up.
- */
+/** The driver of the second turn, of 9, hangs up while that request of it is held up. */
 async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly sale: Sale; readonly others: Promise<Told[]> }> {
   const sale = await new Sale().open();
   sale.gate.closeAt(2);

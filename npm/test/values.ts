@@ -1,7 +1,7 @@
 // What goes into the module and what comes out of it: what it could not hold, what JSON would lose,
 // and which calls may be made again.
 import { Client, type Command, EdgelockError } from "edgelock";
-import { check, equal, fails, Network, type Suite, take } from "./harness.js";
+import { check, equal, fails, Network, type Suite, take, thrown } from "./harness.js";
 
 /** A host keeps it in a few bytes until somebody reads it. */
 const HUGE = "x".repeat(300_000_000);
@@ -120,7 +120,7 @@ export const values: Suite = {
 };
 
 async function isRetryable(call: Promise<unknown>, expected: boolean): Promise<void> {
-  const error = await call.then(() => undefined, (error: unknown) => error);
+  const error = await thrown(call);
   check(error instanceof EdgelockError, `${error} is ours`);
   check(error.isRetryable === expected, `${error.code}, ${error.message}: ${error.isRetryable}`);
 }

@@ -21,8 +21,7 @@ const dialect: Suite = {
     const holder = await take(stack.lock("a"));
     const network = new Network();
     const waiter = stack.client(network).lock("a", { wait: 40_000 }).acquire();
-    // It asked, and asked again when its subscription was confirmed, since the lock may have been
-    // freed before.
+    // It asked, and again when its subscription was confirmed.
     await eventually(() => network.seen.length === 2);
     await holder.release();
     const lease = await waiter;

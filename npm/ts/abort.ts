@@ -6,10 +6,9 @@ import { aborted } from "./make-error.js";
 export interface CallOptions {
   /**
    * Ends the call: it rejects with the signal's reason, and its request is aborted. A call that
-   * waits gives up as {@link LockOptions.signal} says; whichever of the two signals is aborted
-   * first ends it. An aborted write has an unknown outcome. So has an aborted release or commit,
-   * and only these two may follow. If the reason is an error of edgelock, as that of a lease's
-   * signal, it is about another call. If it is wrong about this one, the call throws an
+   * waits gives up as {@link LockOptions.signal} says. An aborted write has an unknown outcome.
+   * Behind an aborted release or commit, only these two may follow. If the reason is an error of
+   * edgelock that is wrong about this call, as that of a lease's signal, the call throws an
    * `UnavailableError` with that `cause`; `isOutcomeUnknown` tells whether this call was sent.
    */
   readonly signal?: AbortSignal | undefined;
@@ -20,9 +19,7 @@ const CALL: Names<CallOptions> = { signal: 1 };
 export type Signals = ReadonlyArray<AbortSignal | undefined>;
 
 /** The signal of a call that has no other options. */
-export function signalOf(call: CallOptions): AbortSignal | undefined {
-  return abortSignal(options(call, CALL, "a call").signal, "signal");
-}
+export const signalOf = (call: CallOptions): AbortSignal | undefined => abortSignal(options(call, CALL, "a call").signal, "signal");
 
 /** For a call of which nothing was sent yet. */
 export function throwIfAborted(signals: Signals, lock?: string): void {
@@ -38,9 +35,8 @@ function tellAll(this: AbortSignal): void {
 }
 
 /**
- * Has `listener` called when one of these is aborted, until the returned function is called. It
- * does not use `AbortSignal.any`, which some hosts lack. Listening by hand can also stop listening
- * to a signal that outlives the call.
+ * Has `listener` called when one of these is aborted, until the returned function is called. Some
+ * hosts lack `AbortSignal.any`, which also cannot stop listening to a signal that outlives a call.
  */
 export function onAbort(signals: Signals, listener: () => void): () => void {
   const own = () => listener();

@@ -6,10 +6,7 @@ import { quoted } from "./quoted.js";
 /** Hosts keep timers as signed 32-bit milliseconds, and fire longer ones at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/**
- * No text that edgelock takes may be longer, in UTF-16. The module refuses most that are shorter:
- * this is for those that its memory might not hold, and what it cannot hold ends it.
- */
+/** No text may be longer, in UTF-16: what the module's memory cannot hold ends the module. */
 const LONGEST_TEXT = 2 ** 16;
 
 export function text(value: unknown, what: string): string {
@@ -20,9 +17,7 @@ export function text(value: unknown, what: string): string {
   return value;
 }
 
-export function optionalText(value: unknown, what: string): string | undefined {
-  return value === undefined ? undefined : text(value, what);
-}
+export const optionalText = (value: unknown, what: string): string | undefined => (value === undefined ? undefined : text(value, what));
 
 /** What was given, as a message may show it: a string could be a secret. */
 export function given(value: unknown): string {
@@ -33,28 +28,24 @@ export function given(value: unknown): string {
 }
 
 /** Hosts of before 2023 do not know it, but this pattern: what it finds is alone. */
-export function isWellFormed(value: string): boolean {
-  return (value as { isWellFormed?(): boolean }).isWellFormed?.() ?? !/\p{Surrogate}/u.test(value);
-}
+export const isWellFormed = (value: string): boolean => (value as { isWellFormed?(): boolean }).isWellFormed?.() ?? !/\p{Surrogate}/u.test(value);
 
-/** A time that must have an end, if it is set. */
-export function milliseconds(value: unknown, what: string): number | undefined {
-  return value === undefined ? undefined : duration(value, what);
-}
+/** A time that must have an end. */
+export const milliseconds = (value: unknown, what: string): number | undefined => (value === undefined ? undefined : duration(value, what));
 
-/** A time that must have an end, and has no default. */
+/** The same, without a default. */
 export function duration(value: unknown, what: string): number {
   if (isWhole(value, 0, Number.MAX_SAFE_INTEGER)) return value;
   throw invalidArgument(`${what} is a whole number of milliseconds, 0 or more, not ${given(value)}${mended(value)}`);
 }
 
-/** A time that is a limit, if it is set. `Infinity` is none. */
+/** A time that is a limit. `Infinity` is none. */
 export function limit(value: unknown, what: string, least: 0 | 1 = 0): number | undefined {
   if (value === undefined || value === Infinity || isWhole(value, least, Number.MAX_SAFE_INTEGER)) return value;
   throw invalidArgument(`${what} is a whole number of milliseconds, ${least} or more, or Infinity for no limit, not ${given(value)}${mended(value)}`);
 }
 
-/** A number that is a limit, if it is set. `Infinity` is none. */
+/** A number that is a limit. `Infinity` is none. */
 export function count(value: unknown, what: string, least: 0 | 1 = 0): number | undefined {
   const most = 0xffff_ffff;
   if (value === Infinity) return most;
@@ -72,7 +63,7 @@ function isWhole(value: unknown, least: number, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }
 
-/** What to write instead of a number that is not whole, or has no end. */
+/** What to write instead. */
 function mended(value: unknown): string {
   if (value === Infinity) return ": it must have an end";
   const isFraction = typeof value === "number" && value > 0 && !Number.isInteger(value);
@@ -104,25 +95,14 @@ export type Names<O> = Readonly<Record<keyof O & string, 1>>;
  */
 export function options<O extends object>(value: O, names: Readonly<Record<string, 1>>, what: string): O {
   if (typeof value !== "object" || value === null) throw invalidArgument(`the options of ${what} are an object, not ${given(value)}`);
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
-  if (unknown === undefined) return own(value, Object.keys(names));
-  throw invalidArgument(`${quoted(unknown)} is no option of ${what}: ${meant(unknown, Object.keys(names))}`);
-}
-
-function own<O extends object>(value: O, names: readonly string[]): O {
-  const given = names.filter((name) => name in value);
-  return Object.fromEntries(given.map((name) => [name, value[name as keyof O]])) as O;
+  const all = Object.keys(names);
+  const unknown = Object.keys(value).find((name) => !all.includes(name));
+  if (unknown !== undefined) throw invalidArgument(`${quoted(unknown)} is no option of ${what}: ${meant(unknown, all)}`);
+  return Object.fromEntries(all.filter((name) => name in value).map((name) => [name, value[name as keyof O]])) as O;
 }
 
 /** What other locks call ours. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  token: "credential",
-  lease: "ttl",
-  lockTimeout: "ttl",
-  acquireTimeout: "wait",
-  retry: "wait",
-  retryCount: "wait",
-};
+const ELSEWHERE: Readonly<Record<string, string>> = { token: "credential", lease: "ttl", lockTimeout: "ttl", acquireTimeout: "wait", retry: "wait", retryCount: "wait" };
 
 function meant(unknown: string, names: readonly string[]): string {
   const ours = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown]! : "";

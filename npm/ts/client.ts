@@ -1,11 +1,11 @@
 // Where the bridge is, and how to reach it.
 import type { Signals } from "./abort.js";
 import { abortSignal, duration, given, milliseconds, type Names, optionalText, options as known, several, text } from "./check.js";
-import { Cached, type CachedOptions } from "./cached.js";
+import { Cached, type CachedOptions, Once, type OnceOptions } from "./once.js";
 import type { ClientOptions, ClientSettings, ReadOptions } from "./client-options.js";
 import { type Command, toRaw } from "./command.js";
 import { clientConfig, type Kind, knownSettings, limitConfig, lockConfig, onceConfig } from "./config.js";
-import { Debounce, type DebounceOptions } from "./debounce.js";
+import { Debounce, type DebounceOptions, Throttle } from "./paced.js";
 import { GoingOn, inBackground } from "./going-on.js";
 import { environment, lookUp } from "./environment.js";
 import { hear } from "./event.js";
@@ -14,10 +14,8 @@ import type { Lease } from "./lease.js";
 import { Lock, type Maker } from "./lock.js";
 import type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
-import { Once, type OnceOptions } from "./once.js";
-import type { RawCommands, Reply, Thing } from "./raw.js";
+import type { RawCommands, Reply } from "./raw.js";
 import { ReadWrite } from "./read-write.js";
-import { Throttle } from "./throttle.js";
 import { type Value, words } from "./words.js";
 
 const OF_A_DEBOUNCE: Names<DebounceOptions> = { maxWait: 1 };
@@ -26,20 +24,15 @@ const OF_A_READ: Names<ReadOptions> = { shardOf: 1, signal: 1 };
 
 /** The settings of a client whose bridge nobody has named yet. */
 class Late {
-  readonly settings: ClientSettings;
-  constructor(settings: ClientSettings) {
-    this.settings = settings;
-  }
+  constructor(readonly settings: ClientSettings) {}
 }
 
 /**
- * Makes locks that live behind one bridge, or behind several.
- *
- * Making a client sends nothing and needs nothing of the host. So make it at module level, or anew
- * in each handler.
+ * Makes locks that live behind one bridge, or behind several. Making a client, or what it makes,
+ * sends nothing. So make it at module level, or anew in each handler.
  */
 export class Client {
-  readonly #raw: Revivable<Thing>;
+  readonly #raw: Revivable;
   readonly #prefix: string;
   readonly #maker: Maker;
   /** Its bridge is looked up when it is first used, and what is made of it before then, too. */
@@ -61,24 +54,20 @@ export class Client {
       readEach: async (reads, name) => this.#read(toRaw(reads), name, true),
     };
     this.#prefix = prefix;
-    this.#raw = this.#revivable(() => {
+    this.#raw = new Revivable(() => {
       const { said, onEvent } = config ?? clientConfig({ ...settings, ...lookUp(environment()) });
       return new (instance().raw.Thing)(said, onEvent);
-    });
+    }, !this.#isLate);
   }
 
   /** Something that the module makes of this client. */
-  #made(...values: Value[]): Revivable<Thing> {
+  #made(...values: Value[]): Revivable {
     const said = words(...values);
-    return this.#revivable(() => this.#raw.get().value.make(said)!);
+    return new Revivable(() => this.#raw.get().value.make(said)!, !this.#isLate);
   }
 
   #named(kind: string, name: string, ...values: Value[]): Named {
     return { name, key: this.#prefix + name, raw: this.#made(kind, name, ...values), host: this.#maker };
-  }
-
-  #revivable<T>(make: () => T): Revivable<T> {
-    return new Revivable(make, !this.#isLate);
   }
 
   /**
@@ -103,55 +92,52 @@ export class Client {
 
   /**
    * The lock called `name`: 1 to 512 bytes, prefix included. The lock is the Redis key of that
-   * name. Sends nothing. Throws `InvalidArgumentError` if the name or an option is wrong. A client
-   * whose bridge is looked up at its first call tells some of that then.
+   * name. Throws `InvalidArgumentError` if the name or an option is wrong. A client whose bridge is
+   * looked up at its first call tells some of that then.
    */
   lock(name: string, options: LockOptions = {}): Lock {
     return this.#lock("a lock", ["lock", text(name, "a lock's name")], options, true);
   }
 
   /**
-   * The lock called `name`, which its `owner` may take again. Any handler that passes the same
-   * `owner` may do so, so use an id that cannot be guessed. The lock is free once it was released
-   * as often as it was taken. It is stored as Redisson stores its `RLock`. Sends nothing.
+   * The lock called `name`, which its `owner` may take again: any handler that passes the same
+   * `owner`, so use an id that cannot be guessed. It is free once it was released as often as it
+   * was taken. It is stored as Redisson stores its `RLock`.
    */
   reentrant(name: string, owner: string, options: ReentrantOptions = {}): Lock {
     return this.#lock("a reentrant lock", ["reentrant", text(name, "a lock's name"), text(owner, "an owner")], options);
   }
 
   /**
-   * A semaphore called `name`: up to `permits` holders may have it at once. Each has a token, a
-   * ttl, a fence and a deadline of its own. All else is as with a lock. Sends nothing.
+   * A semaphore called `name`: up to `permits` holders may have it at once, each with a token, a
+   * ttl, a fence and a deadline of its own. All else is as with a lock.
    *
-   * `permits` counts only for the acquisitions of this `Lock`. A caller that passes a lower number
-   * than others takes no permit from them: it waits until fewer permits than that number are held.
-   * `inspect` lists the holders. A semaphore is stored differently from a lock: each refuses the
-   * other's key with the code `wrong_type`.
+   * `permits` counts only for this `Lock`. A caller that passes a lower number than others waits
+   * until fewer permits than that are held. A semaphore is stored differently from a lock: each
+   * refuses the other's key with the code `wrong_type`.
    */
   semaphore(name: string, permits: number, options: SemaphoreOptions = {}): Lock {
     return this.#lock("a semaphore", ["semaphore", text(name, "a semaphore's name"), several(permits, "permits")], options);
   }
 
   /**
-   * So many `units` of something that is sold in two steps: reserved, and then confirmed. A unit is
-   * never confirmed twice. Sends nothing.
+   * So many `units` of something that is sold in two steps: reserved, and then confirmed, never
+   * twice.
    *
    * - Acquiring the lock reserves one unit, or `weight` units, for the `ttl`: 10 minutes by
-   *   default. {@link Lease.handOver} and {@link Lock.resume} carry the reservation from one
-   *   request to the next.
-   * - {@link Lease.commit} confirms it: its commands run, and its units are taken for ever, in one
-   *   script, and only if the reservation has not ended by Redis's clock.
+   *   default. {@link Lease.handOver} and {@link Lock.resume} carry that from one request to the
+   *   next.
+   * - {@link Lease.commit} confirms: its commands run, and the units are taken for ever, in one
+   *   script, unless the reservation has ended by Redis's clock. Then the commit fails with `lost`.
    * - {@link Lease.release} gives the units back. So does the ttl.
    *
-   * A unit that is neither reserved nor confirmed is free; {@link Lock.inspect} says how many are.
-   * While too few are free, an acquisition fails with `held`, at once by default. A
+   * While too few units are free, an acquisition fails with `held`, at once by default. A
    * {@link ReservationError} says that all is sold, that the `owner` has enough, or, for a day,
-   * that the reservation was confirmed before. A commit that is too late fails with `lost`.
+   * that the reservation was confirmed before.
    *
    * The key `{name}:confirmed` counts the confirmed units, and never expires. Lower it with Redis
-   * if something comes back, and delete it after the sale. `forceRelease` leaves it.
-   *
-   * No {@link Client.semaphore | semaphore} may have the same name: the bounds of owners would be
+   * if something comes back, and delete it after the sale. `forceRelease` leaves it. No
+   * {@link Client.semaphore | semaphore} may have the same name: the bounds of owners would be
    * wrong.
    */
   reservations(name: string, units: number, options: ReservationOptions = {}): Lock {
@@ -160,8 +146,7 @@ export class Client {
 
   /**
    * A lock called `name` that many can have to read, or one to write: two locks, each with
-   * everything that locks have. The writer is the holder of the {@link Client.lock} of that name.
-   * Sends nothing.
+   * everything that locks have. The writer holds the {@link Client.lock} of that name.
    */
   readWrite(name: string): ReadWrite {
     text(name, "a lock's name");
@@ -169,20 +154,16 @@ export class Client {
   }
 
   /**
-   * Several names at once, 1 to 32: the lease has all of them, or there is none. For work that
-   * needs several locks: a cart with several articles, a transfer between two accounts. Callers
-   * never deadlock, whatever the order of their names. Sends nothing.
+   * Several names at once, 1 to 32, all or none: a cart with several articles, a transfer between
+   * two accounts. Callers never deadlock, whatever the order of their names. On a Redis Cluster,
+   * and with `shards`, all names need one hash tag: `{cart:7}:a`, `{cart:7}:b`.
    *
    * Each name is the {@link Client.lock} of that name. The lease has one token, one ttl and one
-   * fence. If one name is lost, the whole lease is, and the other names are given back. A
-   * {@link HeldError} says in `lock` which name is held.
+   * fence. If one name is lost, all are, and the others are given back.
    *
-   * A waiter holds none of the names. It asks for all of them again when it is told that one became
-   * free. It is fair by default: it gets its turn in order of arrival among fair callers, and a
-   * name is left free while the first in its queue waits for another name. `fair: false` raises
-   * throughput, but under a steady load the names may never be free at the same time.
-   *
-   * On a Redis Cluster, and with `shards`, all names need one hash tag: `{cart:7}:a`, `{cart:7}:b`.
+   * A waiter holds none of the names, and asks for all again when one became free. It is fair by
+   * default: a name is left free while the first in its queue waits for another name. `fair: false`
+   * raises throughput, but under a steady load the names may never be free at the same time.
    */
   lockAll(names: readonly string[], options: LockAllOptions = {}): Lock {
     if (!Array.isArray(names)) throw invalidArgument(`names are an array of strings, not ${given(names)}`);
@@ -192,20 +173,18 @@ export class Client {
 
   /**
    * Several limits in one lease: permits of 1 to 32 {@link Client.semaphore | semaphores}, all or
-   * none. An example is one for each tenant and twenty in all. Sends nothing.
+   * none, as one for each tenant and twenty in all. On a Redis Cluster, and with `shards`, all
+   * names need one hash tag.
    *
-   * Each name is the semaphore of that name: its holders and these leases count together. The lease
-   * has one token, one ttl and one fence. If one permit is lost, the whole lease is, and the others
-   * are given back. A {@link HeldError} says in `lock` which name has too few permits.
+   * Each name is the semaphore of that name, whose holders count, too. The lease has one token, one
+   * ttl and one fence. If one permit is lost, all are, and the others are given back. `resume`
+   * wants the same names: with more, the lease is lost.
    *
    * A waiter holds no permits, so callers never deadlock. It queues for the name that refused it.
-   * When that name has room, a release tells the oldest such waiter to ask for all names again.
-   * Newcomers, and callers of one limit, may take the room meanwhile, unless the waiter came over 2
-   * s ago: then the room is kept for a second. So `limits` cannot be fair. `inspect` says in `free`
-   * for how many more of these leases there is room. `forceRelease` frees all permits of all names.
-   * `resume` wants the same names: with more, the lease is lost.
-   *
-   * On a Redis Cluster, and with `shards`, all names need one hash tag.
+   * When that has room, a release tells the oldest such waiter to ask for all names again.
+   * Newcomers may take the room meanwhile, unless the waiter came over 2 s ago: then the room is
+   * kept for a second. `inspect` says in `free` for how many more of these leases there is room.
+   * `forceRelease` frees all permits of all names.
    */
   limits(limits: readonly Limit[], options: LimitsOptions = {}): Lock {
     if (!Array.isArray(limits)) throw invalidArgument(`limits are an array of { name, limit }, not ${given(limits)}`);
@@ -214,11 +193,9 @@ export class Client {
   }
 
   /**
-   * Work that is executed once for `key`, an idempotency key, and whose result is kept. Sends
-   * nothing.
-   *
-   * Whoever does the work holds the lock that is named by the key. So give no other lock that name:
-   * if the work took that lock, it would wait for itself.
+   * Work that is executed once for `key`, an idempotency key, and whose result is kept. Whoever
+   * does the work holds the lock that is named by the key. So give no other lock that name: if the
+   * work took that lock, it would wait for itself.
    */
   once(key: string, options: OnceOptions & { readonly ifUnavailable: "run" }): Once<Lease | undefined>;
   once(key: string, options?: OnceOptions & { readonly ifUnavailable?: "fail" | undefined }): Once;
@@ -228,10 +205,7 @@ export class Client {
     return Once.of(this.#named("once", key, ...said), own);
   }
 
-  /**
-   * A copy of something that is expensive to make. `key` is as in {@link Client.once}. Sends
-   * nothing. Throws as {@link Client.lock}.
-   */
+  /** A copy of something that is expensive to make. `key` is as in {@link Client.once}. */
   cached(key: string, options: CachedOptions): Cached {
     text(key, "a key");
     const { fresh, stale, ifUnavailable = "run", ...others } = known(options, OF_A_COPY, "a copy");
@@ -240,10 +214,8 @@ export class Client {
   }
 
   /**
-   * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. Sends
-   * nothing.
-   *
-   * A lock or a debounce of the same name does not affect it.
+   * Lets one call through in each `window` of 1 ms to 366 days, in whole milliseconds. A lock or a
+   * debounce of the same name does not affect it.
    */
   throttle(name: string, window: number): Throttle {
     text(name, "a throttle's name");
@@ -252,9 +224,7 @@ export class Client {
 
   /**
    * Lets through the last of several calls that come less than `wait` apart: 1 ms to 24 hours, in
-   * whole milliseconds. Sends nothing.
-   *
-   * A lock or a throttle of the same name does not affect it.
+   * whole milliseconds. A lock or a throttle of the same name does not affect it.
    */
   debounce(name: string, wait: number, options: DebounceOptions = {}): Debounce {
     text(name, "a debounce's name");
@@ -268,8 +238,7 @@ export class Client {
    */
   async read(reads: readonly Command[], options: ReadOptions = {}): Promise<Reply[]> {
     const { shardOf, signal } = known(options, OF_A_READ, "a read");
-    const commands = toRaw(reads);
-    return inBackground(this.#read(commands, optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]), this.#maker);
+    return inBackground(this.#read(toRaw(reads), optionalText(shardOf, "shardOf"), false, [abortSignal(signal, "signal")]), this.#maker);
   }
 
   /** If `each`, the reply to a read that failed is its error. */

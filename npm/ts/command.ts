@@ -3,10 +3,7 @@ import { given, isWellFormed } from "./check.js";
 import { invalidArgument } from "./make-error.js";
 import type { RawCommands } from "./raw.js";
 
-/**
- * A word of a command: first its name, then its arguments. Keys are marked:
- * `{ key: "{sku:42}:stock" }`.
- */
+/** A word of a command: its name, or an argument. Keys are marked: `{ key: "{sku:42}:stock" }`. */
 export type Word = string | number | bigint | { readonly key: string };
 
 /**
@@ -14,9 +11,8 @@ export type Word = string | number | bigint | { readonly key: string };
  * `["SET", { key: "{sku:42}:stock" }, 5]`.
  *
  * Mark the keys: a script must name every key that it touches, because Redis Cluster routes by them
- * and Upstash locks by them. On a cluster they must have the lock's hash tag. If a key of one of
- * Redis' own commands is not marked, the command is refused. For other commands edgelock cannot
- * know which words are keys.
+ * and Upstash locks by them. On a cluster they must have the lock's hash tag. One of Redis' own
+ * commands with a key that is not marked is refused. Of others edgelock cannot know the keys.
  */
 export type Command = readonly [name: string, ...words: Word[]];
 
@@ -42,9 +38,8 @@ export function fromRaw(commands: RawCommands): Command[] {
 }
 
 /**
- * Bytes of commands that are sent together, in which a word counts for 16 bytes more.
- * src/script/reads.rs has the same bound. Here it keeps out what the module's memory could not
- * hold, which would end the module and all its leases: each unit of UTF-16 is a byte or more.
+ * Bytes of commands that are sent together, of which a word has 16 more. src/script/reads.rs has
+ * the same bound. Here it keeps out what would end the module, since its memory could not hold it.
  */
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -70,10 +65,7 @@ function rawWord(word: Word, place: number, index: number): string | [string] {
   throw invalidArgument(`a word of a command is a string, a finite number or { key: "…" }; word ${place} of command ${index} is ${given(word)}`);
 }
 
-/**
- * How many bytes commands add to a request, at most, unless they are full of what JSON escapes.
- * Keys are in it twice.
- */
+/** The bytes that commands add to a request, unless JSON escapes much. Keys are in it twice. */
 export function bytesOf(commands: readonly Command[]): number {
   /** Quotes and a comma. */
   const AROUND = 3;
@@ -86,14 +78,9 @@ export function bytesOf(commands: readonly Command[]): number {
 }
 
 /** In UTF-8, at most. */
-function bytesIn(text: string): number {
-  return /^[\0-\x7f]*$/.test(text) ? text.length : 3 * text.length;
-}
+const bytesIn = (text: string): number => (/^[\0-\x7f]*$/.test(text) ? text.length : 3 * text.length);
 
 export function isSame(one: Command, other: Command): boolean {
+  const isSameWord = (one: Word, other: Word) => (typeof one === "object" ? typeof other === "object" && one.key === other.key : one === other);
   return one.length === other.length && one.every((word, at) => isSameWord(word, other[at]!));
-}
-
-function isSameWord(one: Word, other: Word): boolean {
-  return typeof one === "object" ? typeof other === "object" && one.key === other.key : one === other;
 }

@@ -16,27 +16,22 @@ const OF_A_QUORUM: Names<ClientSettings & QuorumOptions> = { quorum: 1, restartQ
 const OF_SHARDS: Names<ClientSettings & ShardOptions> = { shards: 1, ...SETTINGS };
 const OF_A_REENTRANT: Names<ReentrantOptions> = { listen: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, waitForReplicas: 1, signal: 1 };
 const OF_A_READ_WRITE: Names<ReadWriteOptions & LockAllOptions> = { ...OF_A_REENTRANT, fair: 1, label: 1 };
-const OF_LIMITS: Names<LimitsOptions> = { ...OF_A_REENTRANT, label: 1 };
 const LIMIT: Names<Limit> = { name: 1, limit: 1, permits: 1 };
-const OF_A_SEMAPHORE: Names<SemaphoreOptions> = { ...OF_A_READ_WRITE, weight: 1 };
-const OF_RESERVATIONS: Names<ReservationOptions> = { ...OF_A_REENTRANT, weight: 1, owner: 1 };
-const OF_A_LOCK: Names<LockOptions> = { ...OF_A_READ_WRITE, signalList: 1, takeOver: 1 };
 const OWNER: Names<NonNullable<ReservationOptions["owner"]>> = { id: 1, most: 1 };
 const REPLICAS: Names<NonNullable<LockOptions["waitForReplicas"]>> = { count: 1, within: 1 };
-/** Which options each kind has, by what errors call it. */
+/** The options of each kind, by what errors call it. */
 const KINDS = {
-  "a lock": OF_A_LOCK,
+  "a lock": { ...OF_A_READ_WRITE, signalList: 1, takeOver: 1 } satisfies Names<LockOptions>,
   "a reentrant lock": OF_A_REENTRANT,
-  "a semaphore": OF_A_SEMAPHORE,
-  "a reservation": OF_RESERVATIONS,
+  "a semaphore": { ...OF_A_READ_WRITE, weight: 1 } satisfies Names<SemaphoreOptions>,
+  "a reservation": { ...OF_A_REENTRANT, weight: 1, owner: 1 } satisfies Names<ReservationOptions>,
   "a read/write lock": OF_A_READ_WRITE,
   "a lock of several names": OF_A_READ_WRITE,
-  "a lock of several limits": OF_LIMITS,
+  "a lock of several limits": { ...OF_A_REENTRANT, label: 1 } satisfies Names<LimitsOptions>,
 };
 export type Kind = keyof typeof KINDS;
 const OF_ONCE: Names<OnceOptions> = { keep: 1, fingerprint: 1, maxBytes: 1, ttl: 1, wait: 1, maxRequests: 1, maxHold: 1, ifUnavailable: 1, signal: 1 };
 
-/** What a client is made of. */
 export function clientConfig(all: ClientOptions): { readonly options: ClientOptions; readonly said: string; readonly onEvent: ((event: string) => void) | undefined } {
   if (typeof all !== "object" || all === null) throw invalidArgument(`a client is made of { url, credential }, not of ${given(all)}`);
   const options = known(all, "quorum" in all ? OF_A_QUORUM : "shards" in all ? OF_SHARDS : OF_A_BRIDGE, "a client");
@@ -56,19 +51,12 @@ export function knownSettings(all: ClientSettings): ClientSettings {
 /** Of a lock of any kind: the options as they are, and as the module takes them. */
 export function lockConfig(all: AnyLockOptions, kind: Kind): { readonly options: LockOptions; readonly said: Value[] } {
   const options = known(all, KINDS[kind], kind);
-  limit(options.maxHold, "maxHold");
-  abortSignal(options.signal, "signal");
-  const { waitForReplicas: replicas } = options;
-  if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) {
-    throw invalidArgument("waitForReplicas is { count, within }");
-  }
+  const { waitForReplicas: replicas, owner } = options;
+  if (replicas !== undefined && (typeof replicas !== "object" || replicas === null)) throw invalidArgument("waitForReplicas is { count, within }");
   if (replicas) known(replicas, REPLICAS, "waitForReplicas");
-  const { owner } = options;
   if (owner !== undefined) known(owner, OWNER, "owner");
   const said = [
-    milliseconds(options.ttl, "ttl"),
-    limit(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests", 1),
+    ...toTimes(options),
     flag(options.fair, "fair"),
     optionalText(options.signalList, "signalList"),
     optionalText(options.label, "label"),
@@ -94,17 +82,15 @@ export function onceConfig(all: OnceOptions): { readonly options: OnceOptions; r
   const options = known(all, OF_ONCE, "what is executed once");
   const { ifUnavailable = "fail" } = options;
   if (ifUnavailable !== "fail" && ifUnavailable !== "run") throw invalidArgument('ifUnavailable is "fail" or "run"');
-  limit(options.maxHold, "maxHold");
-  abortSignal(options.signal, "signal");
-  const said = [
-    milliseconds(options.keep, "keep"),
-    optionalText(options.fingerprint, "fingerprint"),
-    count(options.maxBytes, "maxBytes"),
-    milliseconds(options.ttl, "ttl"),
-    limit(options.wait, "wait"),
-    count(options.maxRequests, "maxRequests", 1),
-  ];
+  const said = [milliseconds(options.keep, "keep"), optionalText(options.fingerprint, "fingerprint"), count(options.maxBytes, "maxBytes"), ...toTimes(options)];
   return { options, said };
+}
+
+/** What locks and work that is executed once have in common. */
+function toTimes({ maxHold, signal, ttl, wait, maxRequests }: LockOptions): Value[] {
+  limit(maxHold, "maxHold");
+  abortSignal(signal, "signal");
+  return [milliseconds(ttl, "ttl"), limit(wait, "wait"), count(maxRequests, "maxRequests", 1)];
 }
 
 function toBridges(options: ClientOptions): Value[] {
@@ -135,9 +121,7 @@ function toBridge(bridge: BridgeOptions, settings: BridgeSettings, id?: string):
 }
 
 function toSettings(settings: ClientSettings & Partial<QuorumOptions>): Value[] {
-  callable(settings.onEvent, "onEvent");
-  callable(settings.fetch, "fetch");
-  callable(settings.waitUntil, "waitUntil");
+  for (const name of ["onEvent", "fetch", "waitUntil"] as const) callable(settings[name], name);
   abortSignal(settings.signal, "signal");
   return [
     optionalText(settings.prefix, "prefix"),

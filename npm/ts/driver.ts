@@ -7,15 +7,14 @@ import { InternalError } from "./errors.js";
 import { type Host, inBackground } from "./going-on.js";
 import { withCause, withThrown } from "./make-error.js";
 import { type Came, type RawLease, type Thing, Told } from "./raw.js";
-import { LineReader, reply, type Said } from "./words.js";
+import { reply, type Said } from "./words.js";
 
-/** Something that a call waits for. After a detachment it belongs to another driver. */
+/** What a call waits for. After a detachment it belongs to another driver. */
 interface Flight {
   driver: Driver;
   readonly abort: () => void;
 }
 
-/** Calls into the module, while that lasts. */
 export interface Module {
   readonly hasFailed: boolean;
   call<T>(call: () => T): T;
@@ -23,7 +22,6 @@ export interface Module {
 
 /** Drives one call, once it is started. */
 export class Driver {
-  /** What it comes to. */
   readonly outcome: Promise<Came>;
   readonly #module: Module;
   readonly #call: Thing;
@@ -85,23 +83,20 @@ export class Driver {
 
   /** What the module wishes for, as `src/web/steps.rs` writes it. */
   #read(said: string): Array<() => void> {
-    const lines = new LineReader(said);
+    const lines = said.split("\n").slice(0, -1);
     const wishes = [];
-    while (!lines.isOver) wishes.push(this.#wish(lines));
+    while (lines.length > 0) wishes.push(this.#wish(() => lines.shift()!));
     return wishes;
   }
 
-  #wish(lines: LineReader): () => void {
-    const line = lines.next().split(" ");
+  #wish(next: () => string): () => void {
+    const line = next().split(" ");
     const id = Number(line[1]);
     switch (line[0]) {
-      case "send": {
-        const mail = mailOf(line, lines);
-        return () => this.#send(id, mail);
-      }
+      case "send":
       case "listen": {
-        const mail = mailOf(line, lines);
-        return () => this.#listen(id, mail);
+        const mail = mailOf(line, next);
+        return () => (line[0] === "send" ? this.#send(id, mail) : this.#listen(id, mail));
       }
       case "wake":
         return () => this.#wake(id, Number(line[2]));
@@ -115,12 +110,12 @@ export class Driver {
         return () => this.#detach(call, line.slice(1).map(Number));
       }
       case "done": {
-        const came = this.#came(lines.next());
+        const came = this.#came(next());
         return () => this.#end(() => this.#resolve(came));
       }
       case "fail": {
         this.#hasCome = true;
-        const failure = withCause(JSON.parse(lines.next()));
+        const failure = withCause(JSON.parse(next()));
         return () => this.#end(() => this.#reject(failure));
       }
       default:
@@ -140,7 +135,8 @@ export class Driver {
 
   #send(id: number, { url, headers, body, limit, timeout }: Mail): void {
     if (this.#isDone) return;
-    const done: Done = (failure, status, header, text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${inOneLine(header)}\n${text}`, thrown);
+    // A header that somebody's `fetch` made up may have line breaks.
+    const done: Done = (failure, status, header = "", text, thrown) => this.#landed(flight, Told.Answered, id, failure, status, `${header.replaceAll("\n", " ")}\n${text}`, thrown);
     this.#wasSent = true;
     const exchange = new Exchange(this.#host.fetch, url, headers, body, limit, timeout, done);
     const flight = this.#launched(id, () => exchange.abort());
@@ -226,9 +222,9 @@ interface Mail {
   readonly timeout: number;
 }
 
-function mailOf(line: readonly string[], lines: LineReader): Mail {
+function mailOf(line: readonly string[], next: () => string): Mail {
   const [timeout, limit] = [Math.min(Number(line[2]), LONGEST_TIMER), Number(line[3])];
-  return { url: lines.next(), headers: headersOf(lines.next()), body: lines.next(), limit, timeout };
+  return { url: next(), headers: headersOf(next()), body: next(), limit, timeout };
 }
 
 /** The last headers, which seldom change, and their text. */
@@ -243,7 +239,3 @@ function headersOf(text: string): object {
   return { ...last.headers };
 }
 
-/** A header that somebody's `fetch` made up may have line breaks. */
-function inOneLine(header = ""): string {
-  return header.replaceAll("\n", " ");
-}

@@ -8,7 +8,6 @@ import { aborted, expired } from "./make-error.js";
 /** Makes the error that says why. It costs a stack trace, so it is made only when it is needed. */
 type Why = (lock: string) => EdgelockError;
 
-/** The end of one lease. */
 export class Ending {
   readonly #lock: string;
   readonly #left: () => number | undefined;
@@ -20,10 +19,7 @@ export class Ending {
   #letGo: (() => void) | undefined;
   #deafen = () => {};
 
-  /**
-   * `left` tells how many milliseconds remain; `undefined` while no deadline is known, or none
-   * counts. `stop` stops what must not outlive the lease.
-   */
+  /** `left` tells what remains, if a deadline counts. `stop` stops what must not outlive it. */
   constructor(lock: string, left: () => number | undefined, stop: () => void) {
     this.#lock = lock;
     this.#left = left;
@@ -32,9 +28,9 @@ export class Ending {
 
   /**
    * Has the host go on until the end has come. Once the caller is gone, the work is told to stop,
-   * and `abandon` gets the reason if the end does not come soon. The release, which comes next, has
-   * the other half of a request's time. While no deadline is known, the host waits for
-   * `unknownFor` milliseconds: nothing may tell it of the end.
+   * and `abandon` gets the reason after half of a request's time. The release has the other half.
+   * While no deadline is known, the host waits for `unknownFor` milliseconds: nothing may tell it
+   * of the end.
    */
   outlive(host: Host, abandon: (reason: unknown) => void, unknownFor?: number): void {
     const { waitUntil, signal, goingOn, requestTimeout } = host;
@@ -59,17 +55,15 @@ export class Ending {
     return this.#why !== undefined;
   }
 
-  /** Why the lease is over, if it is. */
   get error(): EdgelockError | undefined {
     return this.#why?.(this.#lock);
   }
 
-  /** Why the signal was aborted, if it was. */
   get reason(): unknown {
     return this.#controller?.signal.reason;
   }
 
-  /** Aborted when the lease is over. It is made when somebody wants it. */
+  /** It is made when somebody wants it. */
   get signal(): AbortSignal {
     return this.#control().signal;
   }
@@ -97,7 +91,7 @@ export class Ending {
     }
   }
 
-  /** The lease is over. If it was before, the first reason stays. */
+  /** If it was over before, the first reason stays. */
   come(why: Why): void {
     this.#why ??= why;
     this.#stop();

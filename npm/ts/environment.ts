@@ -1,5 +1,4 @@
 // Where hosts keep their variables, and the names under which they give a bridge.
-import type { InvalidArgumentError } from "./errors.js";
 import { invalidArgument } from "./make-error.js";
 
 const NAMES = [
@@ -35,9 +34,7 @@ export function lookUp(env: object): { readonly url: string; readonly credential
   throw invalidArgument(`the environment names no bridge: set ${NAMES.map((pair) => pair.join(" and ")).join(", or ")}; a host that asks for permissions must let them be read`, "no_environment");
 }
 
-function half(set: string, missing: string): InvalidArgumentError {
-  return invalidArgument(`the environment has ${set}, and no ${missing}: set both`, "no_environment");
-}
+const half = (set: string, missing: string) => invalidArgument(`the environment has ${set}, and no ${missing}: set both`, "no_environment");
 
 function reader(env: object): (name: string) => unknown {
   // Reading it from the process is reading a variable, for which Deno asks for its own permission.

@@ -16,10 +16,7 @@ export class EdgelockError extends Error {
   override readonly name: string = "EdgelockError";
   /** A name for this kind of error. It does not change between versions. */
   declare readonly code: ErrorCode;
-  /**
-   * Whether the operation may have been executed although the call failed: unknown is not "no". For
-   * a call that only reads this does not matter, since it changes nothing.
-   */
+  /** Whether it may have been executed although the call failed: unknown is not "no". */
   declare readonly isOutcomeUnknown: boolean;
   /**
    * Whether the same call may be made again, with a chance: nothing was done, or what was done is
@@ -27,14 +24,9 @@ export class EdgelockError extends Error {
    * unknown outcome is not retryable, whatever failed: read what it changes first.
    */
   declare readonly isRetryable: boolean;
-  /**
-   * The Redis key of the lock that the failed call was about, with the client's prefix; `undefined`
-   * if it was about no lock, or if an argument was refused before the lock was known.
-   */
+  /** The Redis key of the lock, prefix included; `undefined` if the call was about none. */
   declare readonly lock: string | undefined;
-  /**
-   * What the caller can do about it, in a sentence or two. An own property, so that logs show it.
-   */
+  /** What the caller can do about it. An own property, so that logs show it. */
   declare readonly advice: string;
 
   /** @internal */
@@ -51,48 +43,36 @@ export function isOurs(error: unknown): error is AnyEdgelockError {
   return typeof (error as Partial<EdgelockError> | null | undefined)?.isOutcomeUnknown === "boolean";
 }
 
-/**
- * An argument is invalid: a name that is empty or too long, a ttl out of range, a bad address.
- * Nothing was sent.
- */
+/** An argument is invalid: a name that is too long, a ttl out of range. Nothing was sent. */
 export class InvalidArgumentError extends EdgelockError {
   override readonly name = "InvalidArgumentError";
   declare readonly code: "invalid_argument";
 }
 
-/**
- * Another holder has the lock, and kept it for as long as this call waited. Of several names at
- * once, `lock` says which one is held.
- */
+/** Another has the lock, and kept it for as long as this call waited. `lock` says which name. */
 export class HeldError extends EdgelockError {
   override readonly name = "HeldError";
   declare readonly code: "held";
-  /**
-   * The holder's time left unless it renews, in whole milliseconds, rounded up. `null` if the lock
-   * has no expiry.
-   */
+  /** The holder's time left unless it renews, in ms, rounded up; `null` if it has no expiry. */
   declare readonly remaining: number | null;
   /** How many waiters were ahead of this call when it last asked. */
   declare readonly ahead: number;
   /** What the holder set as its `label`; `null` if it has none. */
   declare readonly label: string | null;
-  /**
-   * How long to stay away, in whole milliseconds: an estimate of when it would be this call's turn.
-   */
+  /** How long to stay away, in whole ms: an estimate of when it would be this call's turn. */
   declare readonly retryAfter: number;
   /** How many requests the call sent, including the one that leaves the queue. */
   declare readonly requests: number;
 }
 
 /**
- * So many servers of a quorum started recently that the others are no majority. Those servers may
- * have lost the lock, so they have no say for a while. The call did not get the lock. Whether
- * anybody holds it is not known.
+ * So many servers of a quorum started recently, and may have lost the lock, that the others are no
+ * majority. The call did not get the lock. Whether anybody holds it is not known.
  */
 export class QuarantinedError extends EdgelockError {
   override readonly name = "QuarantinedError";
   declare readonly code: "quarantined";
-  /** The least time until a majority may have a say again, in whole milliseconds. */
+  /** The least time until a majority may have a say again, in whole ms. */
   declare readonly retryAfter: number;
 }
 
@@ -126,9 +106,9 @@ export class ResultError extends EdgelockError {
 }
 
 /**
- * A unit of {@link Client.reservations} is not reserved, or not confirmed. So many units are
- * confirmed that too few are left (`sold_out`), the owner would have too many (`owner_limit`), or
- * the reservation was confirmed before (`confirmed`). Nothing of the call was executed.
+ * Of {@link Client.reservations}: so many units are confirmed that too few are left (`sold_out`),
+ * the owner would have too many (`owner_limit`), or the reservation was confirmed before
+ * (`confirmed`). Nothing of the call was executed.
  */
 export class ReservationError extends EdgelockError {
   override readonly name = "ReservationError";
@@ -145,10 +125,7 @@ export class LostError extends EdgelockError {
   declare readonly code: "lost" | "expired" | "max_hold_exceeded";
 }
 
-/**
- * Another `exec`, `commit` or `release` of the same lease is still under way, or the lease is
- * already kept for other work. Nothing was sent.
- */
+/** Another write of the lease is under way, or it is already kept for work. Nothing was sent. */
 export class BusyError extends EdgelockError {
   override readonly name = "BusyError";
   declare readonly code: "busy";
@@ -164,23 +141,15 @@ export class CommandFailedError extends EdgelockError {
   declare readonly command: string;
 }
 
-/**
- * The bridge, or the Redis behind it, is away or overloaded. If `fetch` failed, `cause` is its
- * error.
- */
+/** The bridge, or its Redis, is away or overloaded. If `fetch` failed, `cause` is its error. */
 export class UnavailableError extends EdgelockError {
   override readonly name = "UnavailableError";
   declare readonly code: "unavailable";
-  /**
-   * When the bridge wants to be asked again, in whole milliseconds from the end of the call; `null`
-   * if it did not say.
-   */
+  /** When the bridge wants to be asked again, in ms from the end of the call, if it said so. */
   declare readonly retryAfter: number | null;
 }
 
-/**
- * No reply came within the request's time-out. The request was aborted, but may have been executed.
- */
+/** No reply came within the request's time-out. It was aborted, but may have been executed. */
 export class TimedOutError extends EdgelockError {
   override readonly name = "TimedOutError";
   declare readonly code: "timed_out";
@@ -203,19 +172,8 @@ export class InternalError extends EdgelockError {
 
 /** Every failure of edgelock. Tell them apart by `code`. */
 export type AnyEdgelockError =
-  | InvalidArgumentError
-  | HeldError
-  | QuarantinedError
-  | NotReplicatedError
-  | ResultError
-  | ReservationError
-  | LostError
-  | BusyError
-  | CommandFailedError
-  | UnavailableError
-  | TimedOutError
-  | InternalError
-  | OtherError;
+  | InvalidArgumentError | HeldError | QuarantinedError | NotReplicatedError | ResultError | ReservationError
+  | LostError | BusyError | CommandFailedError | UnavailableError | TimedOutError | InternalError | OtherError;
 
 /**
  * A failure that only its `code` tells apart:

@@ -56,14 +56,11 @@ export interface Host {
 }
 
 /** The signal that ends what begins now when the caller is gone. */
-export function heeded({ goingOn, signal }: Host): AbortSignal | undefined {
-  return goingOn.isOn ? undefined : signal;
-}
+export const heeded = ({ goingOn, signal }: Host): AbortSignal | undefined => (goingOn.isOn ? undefined : signal);
 
 /**
- * It goes on though its caller is gone, and though nobody waits for what comes of it; whatever the
- * host says to that. A host may stop all else as soon as this is settled: what is to go on behind
- * it must be in the background by then.
+ * It goes on though its caller is gone, and though nobody waits for it. A host may stop all else as
+ * soon as this is settled: what is to go on behind it must be in the background by then.
  */
 export function inBackground<T>(outcome: Promise<T>, host: Host): Promise<T> {
   const quiet = outcome.catch(() => {});

@@ -6,7 +6,7 @@ import { released } from "./make-error.js";
 import type { Came, RawLease, Thing } from "./raw.js";
 import type { Value } from "./words.js";
 
-/** The module's reason for having nothing left to keep. */
+/** The module's reason if nothing is left to keep. */
 const GIVEN_BACK = 0;
 
 /** The module's side of a lease, and what must come before the module forgets it. */
@@ -68,16 +68,13 @@ export class Held {
     }
   }
 
-  /** Nothing more is asked of it, and it is given back first if nobody goes on with it. */
+  /** Nothing more is asked of it. If nobody goes on with it, it is given back first. */
   leave(givesBack: boolean): void {
     this.#isGone = true;
     this.#givesBack ||= givesBack;
   }
 
-  /**
-   * Nothing calls it any more, so the module need not keep it. Some hosts do not say when
-   * JavaScript has forgotten an object.
-   */
+  /** Frees it once nothing calls it: some hosts do not say when an object is forgotten. */
   forget(): void {
     if (!this.#isGone || this.#calls > 0 || this.#isForgotten || this.hasFailed) return;
     this.#isForgotten = true;
@@ -90,8 +87,8 @@ export class Held {
   }
 
   /**
-   * Renews it until `work` has ended, and then gives it back. Without work: renews it until
-   * `signal` is aborted. Rejects with the reason if nothing is left to keep.
+   * Renews it until `work` has ended, and gives it back; without work, until `signal` is aborted.
+   * Rejects with the reason if nothing is left to keep.
    */
   async keep(maxHold: number | undefined, work?: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     this.ask("startKeeping");
@@ -119,7 +116,6 @@ export class Held {
   }
 
   async #number(call: readonly Value[], signal?: AbortSignal): Promise<number> {
-    const { value } = await this.drive(call, signal);
-    return value as number;
+    return (await this.drive(call, signal)).value as number;
   }
 }

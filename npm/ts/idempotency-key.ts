@@ -13,7 +13,7 @@ export function keyOf({ headers }: Request): string | null {
   return key.length > 255 ? INVALID : key;
 }
 
-/** A digest of what is asked for. The same key with another is a mistake. */
+/** A digest of what is asked for. */
 export async function digest(request: Request): Promise<string> {
   const { pathname, search } = new URL(request.url);
   const body = await request.clone().arrayBuffer();

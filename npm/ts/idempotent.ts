@@ -21,14 +21,13 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    * keys, so it should say whose it is and what for. A request whose key is `null` goes straight to
    * the handler.
    *
-   * Default: the header `Idempotency-Key`, as the IETF's draft has it: a string in quotes, or, as
-   * most clients send it, without them. A key with other characters, or more than 255, is answered
-   * with a 400.
+   * Default: the header `Idempotency-Key`, as the IETF's draft has it, with quotes or without. A
+   * key with other characters than visible ASCII, or more than 255, is answered with a 400.
    */
   readonly key?: ((request: Request, ...rest: Rest) => string | null | PromiseLike<string | null>) | undefined;
   /**
-   * Whose keys they are, such as the account's id; not an empty string. Then two accounts may have
-   * the same key. Without `scope` they share the responses of a key and a request.
+   * Whose keys they are, such as the account's id; not an empty string. Without it two accounts
+   * share the responses of a key and a request.
    */
   readonly scope?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /** Whether a POST or a PATCH without a key is answered with a 400. Default `false`. */
@@ -39,17 +38,16 @@ export interface IdempotentOptions<Rest extends unknown[]> extends Omit<OnceOpti
    */
   readonly fingerprint?: ((request: Request, ...rest: Rest) => string | PromiseLike<string>) | undefined;
   /**
-   * Whether a response with a status below 500 is kept. A response that is not kept is passed on,
-   * and a repeat runs the handler again. Default: all but 401, 403, 408, 409, 423, 425 and 429.
-   * Those say that nothing was done, and that the same request may succeed later. A 402, a card
-   * that was declined, is an outcome. To read the body, `clone` the response.
+   * Whether a response with a status below 500 is kept; if not, a repeat runs the handler again.
+   * Default: all but 401, 403, 408, 409, 423, 425 and 429. Those say that the same request may
+   * succeed later; a 402, a card that was declined, is an outcome. To read the body, `clone` the
+   * response.
    */
   readonly keepIf?: ((response: Response, request: Request, ...rest: Rest) => boolean | PromiseLike<boolean>) | undefined;
   /**
    * Called for a response that is larger than `maxBytes`; with `ifUnavailable: "run"`, also for one
-   * that could not be stored. The caller gets the response, since the handler has done its work,
-   * but it is not kept: a repeat runs the handler again. If this throws, its error takes the place
-   * of the response.
+   * that could not be stored. The caller gets the response, but a repeat runs the handler again. If
+   * this throws, its error takes the place of the response.
    */
   readonly onNotKept?: ((error: ResultError | UnavailableError | TimedOutError, request: Request, ...rest: Rest) => void | PromiseLike<void>) | undefined;
 }
@@ -78,14 +76,14 @@ const OF_ONE_MESSAGE = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-enc
  * kept. A repeat gets them, with the header `idempotent-replayed: true`. A request that comes while
  * the first is handled waits for its response.
  *
- * These headers are not kept, since they belong to one message or to one caller: `Set-Cookie`,
- * `Date`, `Age`, `Via`, `Alt-Svc`, `Server-Timing`, `Content-Length`, and those for a connection,
- * as `Connection`, `Transfer-Encoding` and `Proxy-Authenticate`. A CORS header is kept as it is, so
- * a repeat from another origin gets the first origin's.
+ * Headers that belong to one message or to one caller are not kept: `Set-Cookie`, `Date`, `Age`,
+ * `Via`, `Alt-Svc`, `Server-Timing`, `Content-Length`, and those for a connection, as
+ * `Transfer-Encoding`. A CORS header is kept, so a repeat from another origin gets the first
+ * origin's.
  *
  * A response of 500 or more is a failure, and so is an error of the handler: it is passed on, and
- * not kept. So is a response that `keepIf` refuses, or that is too large. A response that is kept
- * is given once its body has ended: have `keepIf` refuse streams that stay open.
+ * not kept. A response that is kept is given once its body has ended: have `keepIf` refuse streams
+ * that stay open.
  *
  * If another request is handled for longer than `wait`, the response is a 409 with `Retry-After`.
  * If the key came with another fingerprint before, it is a 422. These bodies, and those of a 400,
@@ -106,7 +104,9 @@ export function idempotent<Rest extends unknown[]>(handler: Handler<Rest>, optio
       return problem(400, "Idempotency-Key is missing", "This operation needs one, so that it can be repeated: a new one for each operation, the same for its repeats.");
     }
     text(named, "a key");
-    const wanted = scope ? `${encodeURIComponent(scoped(await scope(request, ...rest)))}:${named}` : named;
+    const whose = scope && text(await scope(request, ...rest), "a scope");
+    if (whose === "") throw invalidArgument("a scope is a string that is not empty");
+    const wanted = whose === undefined ? named : `${encodeURIComponent(whose)}:${named}`;
     const print = fingerprint && text(await fingerprint(request, ...rest), "a fingerprint");
     const of = typeof client === "function" ? checkClient(client(request, ...rest)) : client;
     const keeps = of.once(wanted, { ...once, fingerprint: print } as OnceOptions & { ifUnavailable: "run" });
@@ -149,15 +149,8 @@ function checkClient(client: Client | undefined): Client {
   throw invalidArgument(`client is a Client, or a function that makes one, not ${given(client)}`);
 }
 
-function scoped(scope: unknown): string {
-  if (text(scope, "a scope") === "") throw invalidArgument("a scope is a string that is not empty");
-  return scope as string;
-}
-
 /** Those that are not say: not yet, or not you. */
-function isOutcome({ status }: Response): boolean {
-  return ![401, 403, 408, 409, 423, 425, 429].includes(status);
-}
+const isOutcome = ({ status }: Response): boolean => ![401, 403, 408, 409, 423, 425, 429].includes(status);
 
 /** Ends the work of a handler whose response is not kept. */
 const NOT_KEPT: unknown = Object.freeze({});

@@ -1,19 +1,16 @@
 /// <reference path="./glue.d.ts" />
 // The wasm module at work. Replaces a module that failed.
 import { instantiate } from "edgelock-glue";
-import { onAbort, type Signals, throwIfAborted } from "./abort.js";
+import { type CallOptions, onAbort, signalOf, type Signals, throwIfAborted } from "./abort.js";
 import { Driver } from "./driver.js";
-import type { Host } from "./going-on.js";
+import { type Host, inBackground } from "./going-on.js";
 import { EdgelockError, InternalError } from "./errors.js";
 import type { Failure } from "./failure.js";
 import { aborted, toError } from "./make-error.js";
 import type { Came, Raw, Thing } from "./raw.js";
 import { type Value, words } from "./words.js";
 
-/**
- * What a function of a failed instance returns. The glue around it, in its own callback, must find
- * nothing to throw in it.
- */
+/** What a function of a failed instance returns: the glue around it must have nothing to throw. */
 const NOTHING: readonly never[] = [];
 
 /** A call that these words make of a thing, or this function. */
@@ -22,19 +19,14 @@ export type Call = readonly Value[] | ((thing: Thing) => Thing);
 let load: (() => WebAssembly.Module) | undefined;
 let current: Instance | undefined;
 
-/**
- * Says where the compiled module is to be had: each kind of host has it from elsewhere. `source` is
- * called once, when the module is first needed.
- */
+/** Says where this host has the module from. `source` is called once, when it is first needed. */
 export function use(source: () => WebAssembly.Module): void {
   let module: WebAssembly.Module | undefined;
   load = () => (module ??= source());
 }
 
 /** The instance that new objects live in. */
-export function instance(): Instance {
-  return (current ??= new Instance());
-}
+export const instance = (): Instance => (current ??= new Instance());
 
 /**
  * An instance of the module. After a trap, nobody knows the state of its wasm. So the first trap is
@@ -59,7 +51,6 @@ export class Instance {
     return this.#failure !== undefined;
   }
 
-  /** Calls into the module. */
   call<T>(call: () => T): T {
     if (this.#failure) throw this.#failure;
     let result;
@@ -74,14 +65,12 @@ export class Instance {
 
   /** What these words make of a thing. */
   make(thing: Thing, ...values: Value[]): Thing {
-    const said = words(...values);
-    return this.call(() => thing.make(said))!;
+    return this.call(() => thing.make(words(...values)))!;
   }
 
   /** What a thing answers to these words at once. */
   ask(thing: Thing, ...values: Value[]): string {
-    const said = words(...values);
-    return this.call(() => thing.ask(said));
+    return this.call(() => thing.ask(words(...values)));
   }
 
   /**
@@ -106,20 +95,9 @@ export class Instance {
     }
   }
 
-  /**
-   * The module's functions, none of which throws: the caller checks whether the instance has
-   * failed.
-   */
+  /** The module's functions, none of which throws: callers check whether the instance failed. */
   #guard(exports: WebAssembly.Exports): WebAssembly.Exports {
-    const guarded: WebAssembly.Exports = {};
-    for (const [name, value] of Object.entries(exports)) {
-      guarded[name] = typeof value === "function" ? this.#guarded(value) : value;
-    }
-    return guarded;
-  }
-
-  #guarded(enter: Function): Function {
-    return (...values: unknown[]) => {
+    const guarded = (enter: Function) => (...values: unknown[]) => {
       if (this.#failure) return NOTHING;
       try {
         return enter(...values);
@@ -128,6 +106,7 @@ export class Instance {
         return NOTHING;
       }
     };
+    return Object.fromEntries(Object.entries(exports).map(([name, value]) => [name, typeof value === "function" ? guarded(value) : value]));
   }
 
   #fail(cause: unknown): void {
@@ -138,36 +117,42 @@ export class Instance {
 }
 
 /** Something of the module's that is made anew when the module had to be. */
-export class Revivable<T> {
-  readonly #make: () => T;
-  #made: { readonly instance: Instance; readonly value: T } | undefined;
+export class Revivable {
+  readonly #make: () => Thing;
+  #made: { readonly instance: Instance; readonly value: Thing } | undefined;
 
-  constructor(make: () => T, atOnce = true) {
+  constructor(make: () => Thing, atOnce = true) {
     this.#make = make;
     // Throws at once if the arguments are invalid.
     if (atOnce) this.get();
   }
 
-  get(): { readonly instance: Instance; readonly value: T } {
+  get(): { readonly instance: Instance; readonly value: Thing } {
     const now = instance();
     if (this.#made?.instance !== now) this.#made = { instance: now, value: now.call(this.#make) };
     return this.#made;
   }
+
+  /** Frees it in the module: some hosts do not say when JavaScript has forgotten an object. */
+  free(): void {
+    const { instance, value } = this.get();
+    instance.call(() => value.free());
+  }
 }
 
-/** What a client made of a name, other than a lock. */
+/** What a client made of a name that is no lock. */
 export interface Named {
   readonly name: string;
   /** Its key in Redis: what errors call it. */
   readonly key: string;
-  readonly raw: Revivable<Thing>;
+  readonly raw: Revivable;
   readonly host: Host;
 }
 
-/** What this call of it comes to. */
-export function callOf({ key, raw, host }: Named, word: string, signals: Signals): Promise<Came> {
+/** What this call of it comes to. It goes on though its caller is gone. */
+export function callOf({ key, raw, host }: Named, word: string, options: CallOptions): Promise<Came> {
   const { instance, value } = raw.get();
-  return instance.drive(value, [word], host, signals, key);
+  return inBackground(instance.drive(value, [word], host, [signalOf(options)], key), host);
 }
 
 /** What the module threw, as an error of ours. */

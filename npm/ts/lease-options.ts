@@ -4,24 +4,17 @@ import type { CallOptions } from "./abort.js";
 /** For how long a lease is renewed. */
 export interface RenewOptions extends CallOptions {
   /**
-   * Milliseconds from now: 4 ms to 366 days, whole ones. Default: the ttl that the lease was
-   * acquired with. Over several bridges it is at most the lock's ttl, or the client's
-   * `restartQuarantine` if longer.
+   * Whole milliseconds from now: 4 ms to 366 days. Default: what the lease was acquired with. Over
+   * several bridges at most the lock's ttl, or the client's `restartQuarantine` if longer.
    */
   readonly ttl?: number | undefined;
 }
 
 /** How a lease is kept. */
 export interface RunOptions {
-  /**
-   * For how many whole milliseconds at most. `Infinity` means no limit. Default 15 minutes, or the
-   * ttl if that is longer.
-   */
+  /** For how many ms at most; `Infinity` has no end. Default 15 minutes, or the ttl if longer. */
   readonly maxHold?: number | undefined;
-  /**
-   * Tells the work to stop: the lease's own signal is aborted with the same reason. The lease is
-   * kept meanwhile.
-   */
+  /** Tells the work to stop: it aborts the lease's own signal. The lease is kept meanwhile. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,10 +24,7 @@ export interface KeepAliveOptions extends Pick<RunOptions, "maxHold"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Stops the renewals of {@link Lease.keepAlive}; `using` does so at the end of its block. Calling
- * it again does nothing.
- */
+/** Stops the renewals of {@link Lease.keepAlive}, as `using` does. Again it does nothing. */
 export interface StopKeeping extends Disposable {
   (): void;
 }

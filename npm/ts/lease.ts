@@ -18,7 +18,11 @@ const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 const RENEW: Names<RenewOptions> = { ttl: 1, signal: 1 };
 const KEEP: Names<RunOptions> & Names<KeepAliveOptions> = { maxHold: 1, signal: 1 };
-const KEPT = "a lease that is kept";
+
+function keeping(options: RunOptions): RunOptions {
+  const { maxHold, signal } = known(options, KEEP, "a lease that is kept");
+  return { maxHold: limit(maxHold, "maxHold"), signal: abortSignal(signal, "signal") };
+}
 
 /** What keeps a lease, or did last. */
 interface Kept {
@@ -35,9 +39,8 @@ interface Kept {
  * The proof of a held lock, and what may be done under it.
  *
  * A lease ends by {@link Lease.release} or {@link Lease.commit}, at its deadline, or when it is
- * lost. `await using` releases it at the end of its block. `using` without `await` does so too, in
- * the background, which in a Worker needs `waitUntil`. If nobody ends a lease, the ttl frees the
- * lock, and a host with `waitUntil` waits for that.
+ * lost. `await using` releases it at the end of its block. `using` without `await` does so in the
+ * background, which in a Worker needs `waitUntil`. If nobody ends it, the ttl frees the lock.
  *
  * Calls may overlap, but only one `exec`, `commit` or `release` may be under way at a time: a
  * second one gets a `BusyError`. Once a release or a commit was sent, only another of these two may
@@ -82,10 +85,10 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * A number that is higher than that of every earlier lease of this name. Storage outside of Redis
-   * can refuse a write whose fence is lower than the last one it saw. That protects it from a
-   * holder that outlived its lease. A resumed lease learns its fence by its first renewal or
-   * `exec` that succeeds. Until then this is 0.
+   * A number that is higher than that of every earlier lease of this name. A store outside of Redis
+   * that refuses a write with a lower fence than the last one is safe from a holder that outlived
+   * its lease. A resumed lease learns its fence by its first renewal or `exec`; until then this is
+   * 0.
    */
   get fence(): number {
     if (this.#fence === 0 && !this.#held.isGone && !this.#held.hasFailed) this.#fence = Number(this.#held.ask("fence"));
@@ -98,20 +101,17 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * How long the lease surely lasts yet, by a local clock that nobody sets: whole milliseconds,
-   * rounded down. 0 once the lease is over, or a release or a commit was sent.
-   *
-   * In a deployed Worker that clock stands still between requests, so it misses time spent
-   * computing.
+   * How long the lease surely lasts yet, in whole milliseconds of a local clock that nobody sets,
+   * rounded down. 0 once it is over, or a release or a commit was sent. In a deployed Worker that
+   * clock stands still between requests, so it misses time spent computing.
    */
   get remaining(): number {
     return Math.floor(this.#left);
   }
 
   /**
-   * When the lease ends unless it is renewed, by the host's wall clock: for display, logs and
-   * messages. `null` if no time is {@link Lease.remaining | left}. The wall clock may be wrong, and
-   * may be set, so decide by `remaining`.
+   * When the lease ends unless it is renewed, by the host's wall clock; `null` if no time is left.
+   * For display and logs: the wall clock may be wrong, so decide by {@link Lease.remaining}.
    */
   get expiresAt(): Date | null {
     const { remaining } = this;
@@ -120,19 +120,17 @@ export class Lease implements Disposable, AsyncDisposable {
 
   /**
    * Aborted when the lease is over, with the reason: it was lost, it ran out, it was given back, or
-   * the outcome of a release or a commit is unknown.
-   *
-   * While work runs under the lease, it is also aborted when the work is told to stop by the
-   * `signal` of {@link Lock.run}. The lease is still held then, and the reason is that signal's.
+   * the outcome of a release or a commit is unknown. While work runs under the lease, also when the
+   * `signal` of {@link Lock.run} tells the work to stop; then the lease is still held.
    */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }
 
   /**
-   * Gives the lease its full ttl again: the one that it was acquired with. A resumed lease gets the
-   * lock's `ttl` if that was set. The option `ttl` sets another one, once. A renewal never shortens
-   * the time for which Redis keeps the lock.
+   * Gives the lease its full ttl again: the one that it was acquired with, or the lock's `ttl` if
+   * it was resumed by a lock that sets one. The option `ttl` sets another one, once. A renewal
+   * never shortens the time for which Redis keeps the lock.
    *
    * After `lost` and `expired` the lease is over; after any other error it is unchanged. The error
    * is `busy` while a release or a commit is under way, and `released` after that.
@@ -143,11 +141,10 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Makes a reader of a {@link ReadWrite}'s writer. No other writer gets the lock in between, and
-   * readers may join from then on. The lease keeps its token and its fence, and is renewed. A
-   * reader cannot become a writer: release, and acquire to write. For any other lease this throws
-   * `invalid_argument`, and sends nothing. If the outcome is unknown, the lease may be a reader's
-   * by now, and after a {@link NotReplicatedError} it is: call again.
+   * Makes a reader of a {@link ReadWrite}'s writer, and renews it. No other writer gets the lock in
+   * between, and readers may join from then on. Token and fence stay. A reader cannot become a
+   * writer: release, and acquire to write. For any other lease this throws `invalid_argument`, and
+   * sends nothing. If the outcome is unknown, or after a {@link NotReplicatedError}, call again.
    */
   async downgrade(options: CallOptions = {}): Promise<void> {
     await this.#prolong(["downgrade"], signalOf(options));
@@ -162,10 +159,7 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#prolong(["exec", toRaw(commands)], signalOf(options));
   }
 
-  /**
-   * Runs commands if the lease is still held, and releases it, in one request. They are applied
-   * exactly once or not at all, as with {@link Lease.exec}.
-   */
+  /** Runs commands as {@link Lease.exec} does, and releases the lease in the same request. */
   async commit(commands: readonly Command[], options: CallOptions = {}): Promise<Reply[]> {
     return (await this.#finish(["commit", toRaw(commands)], signalOf(options))).replies;
   }
@@ -197,22 +191,15 @@ export class Lease implements Disposable, AsyncDisposable {
    * Runs `work`, renews the lease every third of its ttl meanwhile, and releases it at the end,
    * whatever happened. {@link Lock.run} does this with the lease that it acquires.
    *
-   * If the lease is over, this rejects, and `work` is not called. A resumed lease is renewed first,
-   * unless it was already, and `maxHold` counts from then. If the lease is already being kept, the
-   * error is `busy`.
-   *
-   * If the lease is lost, this rejects at once and the lease's `signal` is aborted. Work that
-   * ignores the signal goes on, but nothing that it writes through the lease arrives.
-   *
-   * If the option `signal` is aborted, so is that of the lease. Once the work has ended, this
-   * rejects with the reason, or with what the work throws. If the work had not begun, it is not
-   * called.
+   * If the lease is over, or already kept (`busy`), this rejects and `work` is not called. A
+   * resumed lease is renewed first, and `maxHold` counts from then. If the lease is lost, or the
+   * option `signal` is aborted, so is the lease's `signal`. After a loss this rejects at once, and
+   * nothing that the work writes through the lease arrives. After the option's abort it rejects
+   * once the work has ended, with the reason or with what the work throws.
    */
   async run<T>(work: (lease: this) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     checkWork(work);
-    const { maxHold, signal } = known(options, KEEP, KEPT);
-    const maxHoldMs = limit(maxHold, "maxHold");
-    abortSignal(signal, "signal");
+    const { maxHold, signal } = keeping(options);
     let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
     let hasBegun = false;
     const begin = async () => {
@@ -234,7 +221,7 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#kept = kept;
     try {
       if (kept.ended) await kept.ended;
-      await this.#call(() => this.#held.keep(maxHoldMs, begin));
+      await this.#call(() => this.#held.keep(maxHold, begin));
     } catch (error) {
       if (!hasBegun) throw error;
       failure = { error };
@@ -253,21 +240,17 @@ export class Lease implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Renews the lease every third of its ttl, until the returned function is called. Use it for work
-   * that is not in one function. `using` stops the renewals at the end of its block; nothing is
-   * released then.
+   * Renews the lease every third of its ttl, until the returned function is called, or until the
+   * end of a block with `using`; nothing is released then. For work that is not in one function.
    *
-   * The renewals also end with the lease, whose `signal` says when and why. After `maxHold` the
-   * lock is given back, as {@link Lease.run} does, and the reason is `max_hold_exceeded`.
-   *
-   * A resumed lease is renewed at once. This throws the reason if the lease is known to be over,
-   * and `busy` if it is already being kept. The renewals stop if their host is stopped. A
-   * Worker goes on with them if the client has `waitUntil`.
+   * The renewals also end with the lease, whose `signal` says why, and with their host: a Worker
+   * goes on with them if the client has `waitUntil`. After `maxHold` the lock is given back, and
+   * the reason is `max_hold_exceeded`. A resumed lease is renewed at once. This throws the reason
+   * if the lease is known to be over, and `busy` if it is already kept.
    */
   keepAlive(options: KeepAliveOptions = {}): StopKeeping {
-    const { signal, maxHold: longest } = known(options, KEEP, KEPT);
-    const maxHold = limit(longest, "maxHold");
-    throwIfAborted([abortSignal(signal, "signal")]);
+    const { signal, maxHold } = keeping(options);
+    throwIfAborted([signal]);
     if (this.#held.isGone || this.#ending.hasCome) throw this.#gone();
     if (this.#kept?.isOn || this.#endings > 0) throw busy(this.#held.key);
     if (this.#hasDeadline && this.#left === 0) throw expired(this.#held.key);
@@ -289,8 +272,7 @@ export class Lease implements Disposable, AsyncDisposable {
       if (kept.isOn) await this.#held.during(() => this.#held.keep(maxHold, undefined, stopper.signal));
     };
     kept.ended = keep().catch((error: unknown) => {
-      // If it was stopped, there is nothing to report. If a release or a commit came first, the
-      // lease ends as that one does.
+      // If a release or a commit came first, the lease ends as that one does.
       if (stopper.signal.aborted || error instanceof BusyError) return stop();
       this.#ending.come(error instanceof EdgelockError ? () => error : released);
     });
@@ -300,9 +282,7 @@ export class Lease implements Disposable, AsyncDisposable {
   /**
    * Hands the lease over to whoever gets the token and resumes it. Sends nothing, and releases
    * nothing. Work that runs under the lease may go on, and its `run` returns what the work returns.
-   * The error is `busy` while an `exec`, `commit` or `release` is under way.
-   *
-   * Only one handler at a time may use a lease: hand it over when all its calls were answered.
+   * The error is `busy` while a write is under way. Only one handler at a time may use a lease.
    */
   handOver(): string {
     if (this.#held.isGone) throw this.#gone();
@@ -311,10 +291,7 @@ export class Lease implements Disposable, AsyncDisposable {
     return this.#held.token;
   }
 
-  /**
-   * @internal Gives the lock back in the background, once the calls that are under way have
-   * returned.
-   */
+  /** @internal Gives the lock back in the background, once the calls under way have returned. */
   giveBack(): void {
     if (!this.#held.isGone && !this.#held.hasFailed) this.#leave(true);
   }
@@ -328,16 +305,14 @@ export class Lease implements Disposable, AsyncDisposable {
     } catch (error) {
       const lost = [error, this.#ending.error].find((why) => why instanceof LostError);
       if (lost && !wasToldLost) throw lost;
-      // In any other case the block ran under the lock. If its release got lost, it goes on
-      // afterwards.
+      // In any other case the block ran under the lock. A release that got lost goes on.
       this.giveBack();
     }
   }
 
   /** What remains, to the fraction of a millisecond: the signal is not to fire before. */
   get #left(): number {
-    if (this.#ending.hasCome || this.#held.hasFailed) return 0;
-    return this.#held.remaining;
+    return this.#ending.hasCome || this.#held.hasFailed ? 0 : this.#held.remaining;
   }
 
   async #call<T>(call: () => Promise<T>): Promise<T> {
@@ -367,10 +342,7 @@ export class Lease implements Disposable, AsyncDisposable {
     this.#ending.watch();
   }
 
-  /**
-   * A release or a commit. While it is under way no time is left, and the signal waits for its
-   * outcome.
-   */
+  /** A release or a commit. Meanwhile no time is left, and the signal waits for the outcome. */
   async #finish(end: Call, signal?: AbortSignal): Promise<Came> {
     throwIfAborted([signal]);
     this.#endings++;
@@ -390,10 +362,7 @@ export class Lease implements Disposable, AsyncDisposable {
     }
   }
 
-  /**
-   * The error for calls that come after the end. It never says that such a call may have been
-   * executed.
-   */
+  /** For calls after the end. It never says that such a call may have been executed. */
   #gone(): EdgelockError {
     const why = this.#ending.error;
     // What ran out may be given back nevertheless.

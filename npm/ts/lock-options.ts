@@ -1,18 +1,17 @@
 // How to ask for a lock, of each kind.
 
-/** How to ask for a lock. Durations are whole milliseconds. A limit of `Infinity` means none. */
+/** How to ask for a lock. Durations are whole milliseconds; `Infinity` means no limit. */
 export interface LockOptions {
   /**
-   * How long a lease lasts unless it is renewed: 4 ms to 366 days, in whole milliseconds. Default
-   * 10,000. A resumed lease is renewed for this ttl only if it was set, else for the ttl that the
-   * lock was acquired with.
+   * How long a lease lasts unless it is renewed: 4 ms to 366 days. Default 10,000. A resumed lease
+   * is renewed for this only if it was set, else for what the lock was acquired with.
    */
   readonly ttl?: number | undefined;
   /**
-   * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000. Zero
-   * means try once. It bounds when requests are sent, not when they are answered, so a short wait
-   * still gets a free lock. If 10,000 others wait for the lock, or 10,000 callers of this process
-   * or isolate wait for any lock, the call fails with `held` at once.
+   * How long to wait at most: for another holder, or for a bridge that is away. Default 5,000; 0
+   * tries once. It bounds when requests are sent, not when they are answered, so a short wait still
+   * gets a free lock. If 10,000 others wait for the lock, or 10,000 callers of this process or
+   * isolate wait for any lock, the call fails with `held` at once.
    */
   readonly wait?: number | undefined;
   /**
@@ -22,42 +21,35 @@ export interface LockOptions {
   readonly fair?: boolean | undefined;
   /**
    * How many requests one acquisition may send: 1 or more. Default 40. Repeats of lost requests
-   * count, and so do listening and giving up. With fewer than 4 an acquisition does not queue, and
-   * giving up may take one more. One more is also possible if the acquisition was handed the lock,
-   * asked for it by its last request, and then gave it up. In a quorum the limit holds for each
-   * bridge. A try takes two requests there, so with fewer than 5 an acquisition does not wait. The
-   * limit is not strict there: requests that a majority did not wait for, that raise the fence, or
-   * that give up may exceed it.
+   * count, and so do listening and giving up. With fewer than 4 it does not queue, and giving up
+   * may take one more; so may giving up a lock that was handed over behind the last request. In a
+   * quorum the limit is for each bridge, an acquisition waits with 5 or more, and requests that a
+   * majority did not wait for, that raise the fence, or that give up may exceed it.
    *
    * A waiter that asks less often than every 10 s (or its ttl, if that is shorter) loses its place
    * in the queue. So 40 requests keep a place for up to 5 minutes.
    */
   readonly maxRequests?: number | undefined;
-  /**
-   * For how long {@link Lock.run} renews the lock at most. Default 15 minutes, or the ttl if that
-   * is longer.
-   */
+  /** For how long {@link Lock.run} renews at most. Default 15 minutes, or the ttl if longer. */
   readonly maxHold?: number | undefined;
   /**
-   * A list that gets an element when the lock becomes free and is handed to nobody. Other programs'
-   * waiters can block on it. Those of python-redis-lock do: its lock `sku:42` is the key
-   * `lock:sku:42`, and its waiters block on `lock-signal:sku:42`.
-   *
-   * Give the whole key, without the client's prefix. On a cluster it must have the lock's hash tag.
+   * A list that gets an element when the lock becomes free and is handed to nobody, for other
+   * programs' waiters to block on: python-redis-lock's lock `sku:42` is the key `lock:sku:42`, and
+   * its waiters block on `lock-signal:sku:42`. Give the whole key, without the client's prefix. On
+   * a cluster it must have the lock's hash tag.
    */
   readonly signalList?: string | undefined;
   /**
    * Takes the lock over if another has it. That holder's lease ends, Redis refuses its writes
    * through the lease, and its calls throw a {@link LostError}. Use it if only the latest caller
-   * counts: an agent's turn in one conversation, one editor.
+   * counts: an agent's turn in one conversation, one editor. Only for a plain lock behind one
+   * bridge, without a signal list.
    *
    * It goes ahead of all waiters, who keep their places, so it cannot be `fair`. The old holder
    * learns of it at its next call or renewal, or at once if it listens, and works on until then; a
    * store outside of Redis must compare {@link Lease.fence | fences}. A lock of another program is
    * not taken over: the call fails with `held` after its wait, or 30 s if that is shorter. An
    * acquisition whose own lock was taken over before its reply came fails with `lost`.
-   *
-   * Only for a plain lock behind one bridge, without a signal list.
    */
   readonly takeOver?: boolean | undefined;
   /**
@@ -65,10 +57,9 @@ export interface LockOptions {
    * {@link Lease.keepAlive}. If the lock is taken over or freed by force, the lease's signal is
    * aborted within a round trip, and not at the next renewal. Default off.
    *
-   * It costs one more request that lasts as long as the work, and a renewal once it listens, since
-   * the lock may have been lost before. A message only makes the holder renew, so a forged message
-   * does no harm. The client cannot listen over several bridges, with several names, or with a name
-   * that has a comma, a `%` or a control character: then the next renewal tells.
+   * It costs a request that lasts as long as the work, and a renewal once it listens. A forged
+   * message makes the holder renew, and no more. The client cannot listen over several bridges,
+   * with several names, or with a name that has a comma, a `%` or a control character.
    */
   readonly listen?: boolean | undefined;
   /**
@@ -85,41 +76,30 @@ export interface LockOptions {
   readonly waitForReplicas?: { readonly count: number; readonly within: number } | undefined;
   /**
    * Ends a wait: the call rejects with the signal's reason. By then it has sent the request that
-   * gives up the lock and the place in the queue. That request takes effect half a round trip
-   * later. If a release handed the lock to this call in between, the request hands it on. In a
-   * Worker the client needs `waitUntil` for that. Otherwise the host may stop the request after the
-   * response.
+   * gives up the lock and the place in the queue; if a release handed the lock to this call
+   * meanwhile, that hands it on. In a Worker the client needs `waitUntil` for that.
    *
-   * This signal counts for all calls of the lock. Each call may have one of its own besides:
-   * {@link CallOptions}. Work that {@link Lock.run} has begun learns only of that call's own
-   * signal.
+   * It counts for all calls of the lock. Each call may have one of its own besides:
+   * {@link CallOptions}. Work that {@link Lock.run} has begun learns only of that one.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * How to ask for a semaphore. It has no signal list, since no other program's waiters block on one.
- */
+/** How to ask for a semaphore. */
 export interface SemaphoreOptions extends Omit<LockOptions, "signalList" | "takeOver"> {
-  /**
-   * How many permits one lease takes: 1 to as many as there are. Default 1. The lease gets all or
-   * none, and gives them back together.
-   */
+  /** How many permits one lease takes, all or none: 1 to as many as there are. Default 1. */
   readonly weight?: number | undefined;
 }
 
-/**
- * How to reserve units. The default `ttl` is 10 minutes, the default `wait` 0. Nobody queues, so it
- * cannot be fair.
- */
+/** How to reserve units. Nobody queues. Default `ttl`: 10 minutes. Default `wait`: 0. */
 export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver"> {
   /** How many units it reserves, all or none: 1 to as many as there are. Default 1. */
   readonly weight?: number | undefined;
   /**
-   * For whom it reserves, and how many units that owner may have reserved at once. A call that
+   * For whom it reserves, and how many units that owner may have reserved at once; a call that
    * would exceed this throws a {@link ReservationError}. Default: no owner, and no bound. The `id`
-   * has up to 128 bytes. The bound is as good as the id: use one that the caller cannot choose, as
-   * that of a checked session. Only {@link Lock.inspect} shows the id, as the label.
+   * has up to 128 bytes. Use one that the caller cannot choose, as that of a checked session. Only
+   * {@link Lock.inspect} shows it, as the label.
    */
   readonly owner?: { readonly id: string; readonly most: number } | undefined;
 }
@@ -128,16 +108,12 @@ export interface ReservationOptions extends Omit<LockOptions, "fair" | "signalLi
 export type AnyLockOptions = LockOptions & SemaphoreOptions & ReservationOptions;
 
 /**
- * How to ask for a read/write lock. Other programs' waiters do not block on a list for it, so it
- * has no signal list. A reader is `fair` by default: it waits behind a writer that came before.
- * With `fair: false` it goes ahead of that writer.
+ * How to ask for a read/write lock. A reader is `fair` by default: it waits behind a writer that
+ * came before. With `fair: false` it goes ahead of that writer.
  */
 export type ReadWriteOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
-/**
- * How to ask for several names at once. They have no signal list, since other programs' waiters
- * block on a list of each name. They are `fair` by default.
- */
+/** How to ask for several names at once, which are `fair` by default. */
 export type LockAllOptions = Omit<LockOptions, "signalList" | "takeOver">;
 
 /** One of several limits: a semaphore, and how many of its permits one lease takes. */
@@ -149,12 +125,8 @@ export interface Limit {
   readonly permits?: number | undefined;
 }
 
-/** How to ask for several limits. They cannot be fair, and have no signal list. */
+/** How to ask for several limits, which cannot be fair. */
 export type LimitsOptions = Omit<LockOptions, "fair" | "signalList" | "takeOver">;
 
-/**
- * How to ask for a reentrant lock. Its waiters do not queue, so it cannot be fair. Redisson's
- * channel tells them of a release, so it has no signal list. The owner says who holds it, so it has
- * no label.
- */
+/** How to ask for a reentrant lock, whose waiters do not queue. The owner says who holds it. */
 export type ReentrantOptions = Omit<LockOptions, "fair" | "signalList" | "label" | "takeOver">;

@@ -31,26 +31,21 @@ export interface Made {
   readonly hasTurns: boolean;
   /** The same lock with other options. */
   readonly again: (options: LockOptions) => Lock;
-  readonly raw: Revivable<Thing>;
+  readonly raw: Revivable;
   readonly maker: Maker;
 }
 
 /** @internal What a group commit must know of a lock. */
 export interface Home extends Omit<Maker, "readEach">, Pick<Made, "key" | "hasTurns"> {
   readonly readEach: (reads: readonly Command[]) => Promise<Reply[]>;
-  /**
-   * What callers must have in common to share its turns: the key, and how many replicas must have
-   * the lock.
-   */
+  /** What callers have in common that share its turns: the key, and the replicas it waits for. */
   readonly line: string;
   readonly ttl: number;
   readonly wait: number;
   /** Each of these says that the caller no longer waits. */
   readonly signals: Signals;
   readonly waitsForReplicas: boolean;
-  /**
-   * The same lock for a shared turn: it waits this long, and ignores the signals of its callers.
-   */
+  /** The same lock for a shared turn: it waits this long, and ignores its callers' signals. */
   readonly patient: (wait: number) => Lock;
   /** Whether a turn may be one request, if so many were sent for it already. */
   readonly mayGuess: (sent: number) => boolean;
@@ -64,23 +59,14 @@ export interface Home extends Omit<Maker, "readEach">, Pick<Made, "key" | "hasTu
  * @internal One acquisition that several callers make, one after the other. The twin of
  * src/acquisition.rs, which says why.
  */
-export class Acquisition {
-  readonly #raw = new Revivable(() => new (instance().raw.Thing)(words("acquisition")));
-
-  get raw(): Thing {
-    return this.#raw.get().value;
-  }
-
-  /** Nobody asks for it any more. */
-  free(): void {
-    const { instance, value } = this.#raw.get();
-    instance.call(() => value.free());
+export class Acquisition extends Revivable {
+  constructor() {
+    super(() => new (instance().raw.Thing)(words("acquisition")));
   }
 }
 
-/** @internal A turn that was decided by what its reads are expected to find. */
+/** @internal A turn, for which so many requests were sent, decided by what reads should find. */
 export interface Guess {
-  /** How many requests were sent for it already. */
   readonly sent: number;
   readonly reads: readonly Command[];
   /** Texts, exact numbers, nothing, and lists of these. */
@@ -90,21 +76,8 @@ export interface Guess {
   readonly told: number;
   /** Until when the writes may run, in microseconds of Redis's clock. */
   readonly until: number;
-  /**
-   * Whether it takes the lock if the reads find something else. If it has the lock: whether nobody
-   * else may go on with its token.
-   */
+  /** Whether it takes the lock if the reads find something else, or keeps it for itself. */
   readonly takes: boolean;
-}
-
-/** @internal How a turn asks for the lock. */
-export interface Asks {
-  /** How many requests were sent for it already. */
-  readonly sent: number;
-  /** Whether what the last holder left is as good as the reads. */
-  readonly guesses: boolean;
-  /** Whether it listens from its first request on, since it expects to wait. */
-  readonly listens: boolean;
 }
 
 /** @internal What the last holder left: what reads found, at a time of Redis's in microseconds. */
@@ -112,15 +85,6 @@ export interface Left {
   readonly at: number;
   readonly reads: ReadonlyArray<readonly string[]>;
   readonly found: readonly Reply[];
-}
-
-/** @internal A turn has the lock, and waited behind so many. */
-export interface Acquired {
-  readonly lease: Lease;
-  readonly ahead: number;
-  /** The replies to its reads, unless there is what the last holder left. */
-  readonly replies: Reply[];
-  readonly left: Left | undefined;
 }
 
 /**
@@ -142,8 +106,8 @@ type Found = Omit<Inspection, "holder" | "holders" | "free" | "confirmed" | "fen
 };
 
 /**
- * A name that one holder (or, of a semaphore, a number of holders) may have at a time, and how to
- * ask for it. Made by a {@link Client}.
+ * A name that one holder (of a semaphore, a number of holders) may have at a time, and how to ask
+ * for it. Made by a {@link Client}.
  */
 export class Lock {
   /** The name that was asked for; several names with commas between them. */
@@ -192,18 +156,16 @@ export class Lock {
   }
 
   /**
-   * Takes the lock if it is free; `null` if another holder has it. Sends one request, more only if
-   * requests get lost. To learn who has the lock, and its time left, use {@link Lock.inspect}, or
-   * {@link Lock.acquire} with a `wait` of 0 and its {@link HeldError}.
+   * Takes the lock if it is free, by one request unless some get lost; `null` if another has it.
+   * Who that is, {@link Lock.inspect} tells, or a {@link HeldError} of {@link Lock.acquire}.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
     return this.#wait(["tryAcquire"], options, ({ lease }, of) => (lease ? this.#lease(lease, of) : null));
   }
 
   /**
-   * As {@link Lock.tryAcquire}, and reads in the same request. The reads run in either case. If
-   * another holder has the lock, there is no lease, and no error. The outcome and the replies are
-   * of the same instant.
+   * As {@link Lock.tryAcquire}, and reads in the same request and at the same instant, whether it
+   * gets the lock or not.
    */
   async tryAcquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease | null, replies: Reply[]]> {
     return this.#wait(["tryAndRead", toRaw(reads)], options, ({ lease, replies }, of) => [lease ? this.#lease(lease, of) : null, replies]);
@@ -217,28 +179,26 @@ export class Lock {
     return this.#wait(["acquire"], options, ({ lease }, of) => this.#lease(lease!, of));
   }
 
-  /**
-   * As {@link Lock.acquire}, and reads what the critical section needs in the same request, under
-   * the lock.
-   */
+  /** As {@link Lock.acquire}, and reads in the same request, under the lock. */
   async acquireAndRead(reads: readonly Command[], options: CallOptions = {}): Promise<[lease: Lease, replies: Reply[]]> {
     return this.#wait(["acquire", toRaw(reads)], options, ({ lease, replies }, of) => [this.#lease(lease!, of), replies]);
   }
 
   /**
-   * @internal As {@link Lock.acquireAndRead}. The reply to a read that failed is its error. `reads`
-   * is called before each request that may take the lock. A later call with the same acquisition
-   * takes over what this call had.
+   * @internal As {@link Lock.acquireAndRead}, for a turn for which so many requests were `sent`. If
+   * it `guesses`, what the last holder left is as good as the reads. If it `listens`, it expects to
+   * wait. The reply to a read that failed is its error. `reads` is called before each request that
+   * may take the lock. A later call with the same acquisition takes over what this call had.
    */
-  async acquireAs(acquisition: Acquisition, { sent, guesses, listens }: Asks, reads: () => readonly Command[]): Promise<Acquired> {
+  async acquireAs(acquisition: Acquisition, { sent, guesses, listens }: Readonly<{ sent: number; guesses: boolean; listens: boolean }>, reads: () => readonly Command[]) {
     // Items that arrive in the same moment must be in the first request.
     await undefined;
-    const acquire = (lock: Thing) => lock.makeWith(acquisition.raw, words(sent, guesses, listens), () => words(toRaw(reads())));
+    const acquire = (lock: Thing) => lock.makeWith(acquisition.get().value, words(sent, guesses, listens), () => words(toRaw(reads())));
     return this.#wait(acquire, {}, ({ lease, replies, ahead, at, left }, of) => ({
       lease: this.#lease(lease!, of),
       ahead: ahead!,
       replies,
-      left: left && { at: at!, reads: left, found: replies },
+      left: left && ({ at: at!, reads: left, found: replies } satisfies Left),
     }));
   }
 
@@ -268,17 +228,16 @@ export class Lock {
   }
 
   /**
-   * Takes the lock and runs `work` under it. Renews the lock while the work runs, up to `maxHold`,
-   * and gives it back at the end, whatever happened. This returns or throws what the work returns
-   * or throws.
+   * Takes the lock and runs `work` under it. Renews it meanwhile, up to `maxHold`, and gives it
+   * back at the end, whatever happened. This returns or throws what the work does.
    *
    * If the lease is lost, this rejects at once and the lease's `signal` is aborted; pass that
-   * signal to whatever the work awaits. The error has `isOutcomeUnknown` if a write of the work was
-   * under way then, or if the outcome of its last write is unknown.
+   * signal to whatever the work awaits. The error has `isOutcomeUnknown` if the outcome of the
+   * work's last write is unknown.
    *
-   * If the `signal` of this call is aborted, the wait ends. If the work has begun, the lease's
-   * `signal` is aborted with the same reason. The lock is kept until the work has ended, and is
-   * then given back. This rejects with the reason, or with what the work throws.
+   * The `signal` of this call ends the wait. Once the work has begun, it aborts the lease's
+   * `signal`, and the lock is kept until the work has ended. This rejects with the reason, or with
+   * what the work throws.
    */
   async run<T>(work: (lease: Lease) => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
     checkWork(work);
@@ -292,17 +251,14 @@ export class Lock {
    */
   async inspect(options: CallOptions = {}): Promise<Inspection> {
     const found = await this.#wait(["inspect"], options, ({ value }) => value as Found);
-    const holders = found.holders.map((holder) => {
-      const read = { ...holder, count: reply(holder.count) as number | bigint };
-      // Anyone with the token can release the lock, so no log should show it by accident.
-      return Object.defineProperty(read, "token", { enumerable: false });
-    });
+    // Anyone with the token can release the lock, so no log should show it by accident.
+    const holders = found.holders.map((holder) => Object.defineProperty({ ...holder, count: reply(holder.count) as number | bigint }, "token", { enumerable: false }));
     const [free, confirmed] = [reply(found.free) as number | null, reply(found.confirmed) as number | null];
     return { holder: holders[0] ?? null, ...found, holders, free, confirmed, fence: reply(found.fence) as Inspection["fence"] };
   }
 
   /**
-   * Frees the lock, whoever holds it. Returns whether anybody held it. The holder learns of it at
+   * Frees the lock, whoever holds it, and returns whether anybody did. The holder learns of it at
    * once if it listens, else at its next call or renewal. For operators.
    */
   async forceRelease(options: CallOptions = {}): Promise<boolean> {
@@ -312,13 +268,10 @@ export class Lock {
   /**
    * The lease behind a token that another handler {@link Lease.handOver | handed over}. Sends
    * nothing: renew it to learn whether it is still held. Until then `remaining` and `fence` are 0.
+   * Another kind of lock takes it for lost. A reader that is resumed as the writer stays a reader.
    *
-   * Resume it by the kind of lock that it is of: another kind takes it for lost. A reader that is
-   * resumed as the writer stays a reader.
-   *
-   * Only one handler at a time may use a lease. Hand it over only when all its calls were answered.
-   * Otherwise a request that the other handler sent and gave up on could run between this handler's
-   * writes. If that handler repeats a write after one of these, the outcome is unknown.
+   * Only one handler at a time may use a lease, so hand it over when all its calls were answered.
+   * Else a request that the other handler gave up on could run between this handler's writes.
    */
   resume(token: string): Lease {
     const { instance, value: lock } = this.#made.raw.get();
@@ -326,13 +279,9 @@ export class Lock {
     return this.#lease({ thing, token, fence: 0 }, instance, this.#options.ttl ?? TTL);
   }
 
-  /**
-   * @internal Frees it in the module; nothing may call it afterwards. Some hosts do not say when
-   * JavaScript has forgotten an object.
-   */
+  /** @internal Nothing may call it afterwards. */
   free(): void {
-    const { instance, value: lock } = this.#made.raw.get();
-    instance.call(() => lock.free());
+    this.#made.raw.free();
   }
 
   /** The same for what goes on when its caller is gone. */

@@ -62,48 +62,36 @@ function withOwnCause(failure: Failure): Failure {
   return cause === undefined || failure.message.includes(inOneLine(reason(cause)).slice(0, 64)) ? failure : others;
 }
 
-export function invalidArgument(message: string, reason?: Reason): InvalidArgumentError {
-  return new InvalidArgumentError({ code: "invalid_argument", message: `invalid argument: ${message}`, isOutcomeUnknown: false, reason });
-}
+/** A failure of this side of the border, whose outcome is known. */
+const known = (code: ErrorCode, message: string, lock?: string, details: object = {}): Failure => ({ code, message, isOutcomeUnknown: false, lock, ...details });
 
-export function released(lock: string): EdgelockError {
-  return new EdgelockError({ code: "released", message: `the lease of lock ${quoted(lock)} was already released`, isOutcomeUnknown: false, lock });
-}
-
-export function busy(lock: string): BusyError {
-  return new BusyError({ code: "busy", message: `another write of the lease of lock ${quoted(lock)} is still under way`, isOutcomeUnknown: false, lock });
-}
-
-export function expired(lock: string): LostError {
-  return new LostError({ code: "expired", message: `the lease of lock ${quoted(lock)} is past its deadline`, isOutcomeUnknown: false, lock });
-}
-
-export function resultUnreadable(lock: string, message: string, cause: unknown): ResultError {
-  return new ResultError({ code: "result_unreadable", message: `the result of ${quoted(lock)}: ${message}`, isOutcomeUnknown: false, lock, cause, bytes: null, most: null });
-}
+export const invalidArgument = (message: string, reason?: Reason) => new InvalidArgumentError(known("invalid_argument", `invalid argument: ${message}`, undefined, { reason }));
+export const released = (lock: string) => new EdgelockError(known("released", `the lease of lock ${quoted(lock)} was already released`, lock));
+export const busy = (lock: string) => new BusyError(known("busy", `another write of the lease of lock ${quoted(lock)} is still under way`, lock));
+export const expired = (lock: string) => new LostError(known("expired", `the lease of lock ${quoted(lock)} is past its deadline`, lock));
+export const resultUnreadable = (lock: string, message: string, cause: unknown) => new ResultError(known("result_unreadable", `the result of ${quoted(lock)}: ${message}`, lock, { cause, bytes: null, most: null }));
 
 export function resultTooLarge(lock: string, bytes: number, most: number): ResultError {
-  return new ResultError({ code: "result_too_large", message: `the result of ${quoted(lock)} has ${bytes} bytes, and may have ${most}: the work was done, and it is not kept`, isOutcomeUnknown: false, lock, bytes, most });
+  const message = `the result of ${quoted(lock)} has ${bytes} bytes, and may have ${most}: the work was done, and it is not kept`;
+  return new ResultError(known("result_too_large", message, lock, { bytes, most }));
 }
 
 /** Even a caller that does not wait should not come again at once. In milliseconds. */
 const SHORTEST = 100;
 
-/**
- * Too many callers of the same process are ahead, or for longer than the caller is willing to wait.
- */
+/** Too many callers of the same process are ahead, or for longer than the caller waits. */
 export function heldBehind(lock: string, ahead: number, ttl: number, wait: number): HeldError {
-  const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
   const retryAfter = Math.ceil(Math.min(ttl, Math.max(wait, SHORTEST)));
-  return new HeldError({ code: "held", message, isOutcomeUnknown: false, lock, remaining: ttl, ahead, label: null, requests: 0, retryAfter });
+  const message = `lock ${quoted(lock)} is waited for by ${ahead} other callers of this process`;
+  return new HeldError(known("held", message, lock, { remaining: ttl, ahead, label: null, requests: 0, retryAfter }));
 }
 
 export function unavailable(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): UnavailableError {
-  return new UnavailableError({ code: "unavailable", message: `unavailable: ${message}`, isOutcomeUnknown, lock, cause, retryAfter: null });
+  return new UnavailableError(known("unavailable", `unavailable: ${message}`, lock, { isOutcomeUnknown, cause, retryAfter: null }));
 }
 
 export function refused(message: string, isOutcomeUnknown: boolean, lock: string | undefined, cause?: unknown): EdgelockError {
-  return new EdgelockError({ code: "refused", message: `refused: ${message}`, isOutcomeUnknown, lock, cause });
+  return new EdgelockError(known("refused", `refused: ${message}`, lock, { isOutcomeUnknown, cause }));
 }
 
 /**
@@ -119,5 +107,5 @@ export function aborted(reason: unknown, wasSent: boolean, lock: string | undefi
 /** One command of several failed, with what Redis said. */
 export function commandFailed(index: number, command: string, said: string, lock: string): CommandFailedError {
   const message = `command ${index}, ${quoted(command)}, failed under lock ${quoted(lock)}: ${said}`;
-  return new CommandFailedError({ code: "command_failed", message, isOutcomeUnknown: false, index, command, lock });
+  return new CommandFailedError(known("command_failed", message, lock, { index, command }));
 }

@@ -1,4 +1,4 @@
-// Work that is executed once for a key, and whose result is kept for later calls.
+// Work that is executed once for a key, whose result is kept; and copies, which are made anew.
 import { type CallOptions, type Signals, signalOf } from "./abort.js";
 import { work as checkWork } from "./check.js";
 import { heeded, inBackground } from "./going-on.js";
@@ -15,27 +15,27 @@ export interface OnceOptions extends Pick<LockOptions, "maxHold" | "maxRequests"
   readonly keep?: number | undefined;
   /**
    * A digest of the payload, of 1 to 128 bytes. Another request that has the same key by mistake
-   * has another digest, and fails with `fingerprint_mismatch`. Calls without a digest are not
-   * compared. Others can read it as the holder's label, so put no secret in it.
+   * has another digest, and fails with `fingerprint_mismatch`. Calls without one are not compared.
+   * Others can read it as the holder's label, so put no secret in it.
    */
   readonly fingerprint?: string | undefined;
   /** How large a result may be as JSON, in bytes of UTF-8: 262,144 at most. Default 65,536. */
   readonly maxBytes?: number | undefined;
   /**
-   * How long the others wait if the process that does the work dies. Default 10,000. The work may
-   * take longer: the lease is renewed for it.
+   * How long the others wait if the process that does the work dies. Default 10,000. The lease is
+   * renewed for work that takes longer.
    */
   readonly ttl?: number | undefined;
   /**
-   * How long to wait while another call does the work. After that a {@link HeldError} says when to
-   * come back. Default 5,000.
+   * How long to wait while another call does the work, until a {@link HeldError} says when to come
+   * back. Default 5,000.
    */
   readonly wait?: number | undefined;
   /**
-   * What to do if the bridge, or the Redis behind it, is away for all of `wait`, or does not answer
-   * in time. `"fail"`, the default: throw that error. `"run"`: do the work without a lease, so that
-   * another call may do it too; and return a result that could not be stored. Then choose a short
-   * `wait`: each call waits that long before its work.
+   * What to do if the bridge or its Redis is away for all of `wait`, or does not answer in time.
+   * `"fail"`, the default: throw that error. `"run"`: do the work without a lease, so that another
+   * call may do it too; and return a result that could not be stored. Then choose a short `wait`:
+   * each call waits that long before its work.
    */
   readonly ifUnavailable?: "fail" | "run" | undefined;
 }
@@ -50,8 +50,8 @@ export interface OnceOutcome<T> {
   /** Whether another call did the work. Then `value` is what JSON made of it. */
   readonly replayed: boolean;
   /**
-   * With `ifUnavailable: "run"`: why the result is not kept, or not known to be. A repeat may do
-   * the work again.
+   * With `ifUnavailable: "run"`: why the result is not, or not surely, kept. A repeat may do the
+   * work.
    */
   readonly notKept?: UnavailableError | TimedOutError;
 }
@@ -59,11 +59,10 @@ export interface OnceOutcome<T> {
 /**
  * Work that is executed once for an idempotency key. Made by {@link Client.once}.
  *
- * Queues, webhooks and people send everything twice. The first call does the work, and its result
- * is kept. A later call gets the result in one request, and does nothing. A call that comes while
- * the work runs waits, and gets the result too. The first call needs two requests. Work that fails
- * keeps nothing. If the process that does the work dies, the next call does it, once the `ttl` is
- * over.
+ * Queues, webhooks and people send everything twice. The first call does the work, in two requests,
+ * and its result is kept. A later call gets the result, in one. A call that comes while the work
+ * runs waits, and gets the result too. Work that fails keeps nothing. If the process that does the
+ * work dies, the next call does it, once the `ttl` is over.
  *
  * Executed once means *kept* once. A holder that was taken for dead may have done the work too. At
  * most one of the two stores its result, and the other learns that it lost its lease. What the work
@@ -88,19 +87,16 @@ export class Once<L extends Lease | undefined = Lease> {
 
   /**
    * Does `work`, unless it was done before, and returns its result. The lease is renewed while the
-   * work runs, as by {@link Lock.run}. The result is kept as JSON. If the work throws, its error is
-   * thrown, and nothing is kept.
-   *
-   * What JSON would lose is refused: functions, `NaN`, bytes, and objects that become `{}`, such as
-   * a `Map` or a `Response`. Return what is in them. A `Date` becomes a string.
+   * work runs, as by {@link Lock.run}. The result is kept as JSON. What JSON would lose is refused:
+   * functions, `NaN`, bytes, and objects that become `{}`, such as a `Map` or a `Response`. A
+   * `Date` becomes a string. If the work throws, its error is thrown, and nothing is kept.
    *
    * If the work was done and its result is not kept, that is an error: a {@link ResultError},
    * `released` if the work itself released the lease, `lost` if another may have done it meanwhile.
-   * No error has the result. If you need it all the same, let the work leave it in a variable. If
-   * the outcome is unknown, the result may be kept: call again.
+   * No error has the result: if you need it, let the work leave it in a variable. If the outcome is
+   * unknown, the result may be kept: call again.
    *
-   * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it. Work
-   * that has a lease is stopped if the lease ends, as without this option.
+   * With `ifUnavailable: "run"` the work gets no lease if Redis is away, and nothing stops it.
    */
   run<T>(work: (lease: L) => T | PromiseLike<T>, options: CallOptions = {}): Promise<OnceOutcome<T>> {
     return inBackground(this.#run(work as (lease: Lease | undefined) => T | PromiseLike<T>, options), this.#made.host);
@@ -153,16 +149,13 @@ export class Once<L extends Lease | undefined = Lease> {
   }
 
   /**
-   * Forgets what is kept, so that the next call does the work again. Returns whether a result was
-   * kept, of whichever fingerprint. Sends one request.
-   *
-   * While the work runs, this throws a {@link HeldError}, which says when to come back: the work
-   * would store its result afterwards. If the outcome is unknown, the result may be forgotten or
-   * not. A later call returns `false` if it was.
+   * Forgets what is kept, of whichever fingerprint, so that the next call does the work again, in
+   * one request. Returns whether a result was kept. While the work runs, this throws a
+   * {@link HeldError}, which says when to come back. If the outcome is unknown, call again: that
+   * returns `false` if the result was forgotten.
    */
   async forget(options: CallOptions = {}): Promise<boolean> {
-    const { value } = await inBackground(callOf(this.#made, "forget", [signalOf(options)]), this.#made.host);
-    return value as boolean;
+    return (await callOf(this.#made, "forget", options)).value as boolean;
   }
 
   /** Work may come to nothing, for which JSON has no word. */
@@ -200,9 +193,60 @@ export class Once<L extends Lease | undefined = Lease> {
   }
 }
 
+/** How long a copy is used. Durations are milliseconds. */
+export interface CachedOptions extends Pick<OnceOptions, "ttl" | "wait" | "maxBytes" | "maxHold" | "maxRequests" | "signal" | "ifUnavailable"> {
+  /** For how long all get the copy: 1 ms to 366 days, in whole milliseconds. */
+  readonly fresh: number;
+  /**
+   * For how long after that one call makes it anew while the others get the copy: 1 ms to 366 days.
+   * So is the sum of both.
+   */
+  readonly stale: number;
+}
+
+/**
+ * A copy of something that is expensive to make. Made by {@link Client.cached}.
+ *
+ * While the copy is fresh, all get it, in one request. Once it is stale, one caller makes it anew,
+ * in two requests, and all others get the stale copy meanwhile, in one. If there is none, one
+ * caller makes it, and the others wait for it, as for work that is executed {@link Once}.
+ */
+export class Cached {
+  /** The key that was asked for. */
+  readonly key: string;
+  readonly #once: Once<Lease | undefined>;
+
+  private constructor(once: Once<Lease | undefined>) {
+    this.key = once.key;
+    this.#once = once;
+  }
+
+  /** @internal */
+  static of(once: Once<Lease | undefined>): Cached {
+    return new Cached(once);
+  }
+
+  /**
+   * The copy, or what `refill` makes, which is kept as JSON, as by {@link Once.run}.
+   *
+   * If `refill` fails, a stale copy is returned if there is one: let `refill` report its error. A
+   * result that cannot be kept is an error, though. If Redis is away for all of `wait`, each call
+   * refills for itself; with `ifUnavailable: "fail"` the error is thrown.
+   */
+  async get<T>(refill: () => T | PromiseLike<T>, options: CallOptions = {}): Promise<T> {
+    checkWork(refill);
+    return (await this.#once.run(() => refill(), options)).value;
+  }
+
+  /** Forgets the copy, as {@link Once.forget}: the next call makes a new one. */
+  forget(options: CallOptions = {}): Promise<boolean> {
+    return this.#once.forget(options);
+  }
+}
+
 const isAborted = (signals: Signals): boolean => signals.some((signal) => signal?.aborted);
 
-/** The same of what says itself what JSON has in its place: a Buffer is bytes, as others are. */
+/** The same of what says itself what JSON has in its place: a Buffer is bytes. */
 function spoilt(part: unknown): string | undefined {
   if (ArrayBuffer.isView(part)) return `a ${kindOf(part)}`;
   return kindOf(part) === "Date" && JSON.stringify(part) === "null" ? "an invalid Date" : undefined;
@@ -212,9 +256,8 @@ function spoilt(part: unknown): string | undefined {
 const kindOf = (part: unknown): string => Object.prototype.toString.call(part).slice(8, -1);
 
 /**
- * What JSON would make something else of, if `part` is such a thing: `{}` of most objects of a
- * host's, `null` of some numbers, nothing of a function. That nothing is missing in an object, or
- * `null` in an array, is no loss.
+ * What JSON would make something else of: `{}` of most objects of a host's, `null` of some numbers,
+ * nothing of a function. That nothing is missing in an object, or `null` in an array, is no loss.
  */
 function lossy(part: unknown): string | undefined {
   if (typeof part === "function" || typeof part === "symbol") return `a ${typeof part}`;

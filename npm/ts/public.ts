@@ -1,10 +1,8 @@
 // The contents page of the package.
 export type { CallOptions } from "./abort.js";
-export { Cached, type CachedOptions } from "./cached.js";
 export { Client } from "./client.js";
 export type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, FetchInit, FetchResponse, QuorumOptions, ReadOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
 export type { Command, Word } from "./command.js";
-export { Debounce, type DebounceOptions, type DebounceOutcome } from "./debounce.js";
 export { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, HeldError, InternalError, InvalidArgumentError, LostError, NotReplicatedError, type OtherError, QuarantinedError, ReservationError, ResultError, TimedOutError, UnavailableError } from "./errors.js";
 export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
@@ -14,8 +12,8 @@ export type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./
 export { Lock } from "./lock.js";
 export type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";
-export { Once, type OnceOptions, type OnceOutcome } from "./once.js";
+export { Cached, type CachedOptions, Once, type OnceOptions, type OnceOutcome } from "./once.js";
 export type { Holder, Inspection, Reply } from "./raw.js";
 export { ReadWrite } from "./read-write.js";
 export type { Decision, Section } from "./section.js";
-export { Throttle, type ThrottleOutcome } from "./throttle.js";
+export { Debounce, type DebounceOptions, type DebounceOutcome, Throttle, type ThrottleOutcome } from "./paced.js";

@@ -13,6 +13,4 @@ export function quoted(name: string): string {
 }
 
 /** A sentence of others. As in src/redact.rs: with blanks in place of such characters. */
-export function inOneLine(text: string): string {
-  return text.replace(LAYOUT, " ").trim();
-}
+export const inOneLine = (text: string): string => text.replace(LAYOUT, " ").trim();

@@ -9,18 +9,15 @@ export type RawCommands = ReadonlyArray<ReadonlyArray<string | readonly [string]
  * array, as an object.
  *
  * Integers are exact: a number while it is safe (`Number.isSafeInteger`), and a bigint beyond that.
- * There is one exception, since a script gets integers as doubles: of one that is not safe the
- * digits are known only if `INCR`, `DECR`, `INCRBY`, `DECRBY` or `HINCRBY` replies it. Of another,
- * as `BITFIELD` may reply, only about what it is, as `{ rounded }`.
+ * A script gets integers as doubles, so of one that is not safe the digits are known only if
+ * `INCR`, `DECR`, `INCRBY`, `DECRBY` or `HINCRBY` replies it. Of another, as `BITFIELD` may reply,
+ * only about what it is, as `{ rounded }`.
  */
 export type Reply = null | number | bigint | string | Uint8Array | { readonly error: string } | { readonly rounded: number } | readonly Reply[];
 
 /** The state of a lock at one instant. */
 export interface Inspection {
-  /**
-   * The holder, if the lock is held. If several hold it, the first of `holders`. Printing it, or
-   * making it JSON, does not show its token.
-   */
+  /** The first of `holders`, if any. Printing it, or making it JSON, does not show its token. */
   readonly holder: Holder | null;
   /**
    * All holders. For a semaphore, for reservations, and for a read/write lock that is read, in the
@@ -45,9 +42,8 @@ export interface Inspection {
   /** How many waiters are in the queue. Those that died a short while ago may be among them. */
   readonly waiters: number;
   /**
-   * For a quorum: the least time until a majority of its servers has a say, in whole milliseconds.
-   * Too many were started recently, and may have lost the lock. `null` if a majority has a say or
-   * names a holder, and if there is only one server.
+   * For a quorum, of which too many servers started recently and may have lost the lock: the least
+   * time until a majority has a say, in whole milliseconds. `null` if one has, or names a holder.
    */
   readonly quarantineRemaining: number | null;
 }
@@ -57,8 +53,8 @@ export interface Holder {
   /** The holder's token, or whatever another program stored. For a reentrant lock, the owner. */
   readonly token: string;
   /**
-   * For a reentrant lock: how often the owner has taken it. For a semaphore or reservations: how
-   * many permits or units it has. Otherwise 1. A bigint beyond what a number holds.
+   * How often the owner of a reentrant lock has taken it; how many permits or units it has.
+   * Otherwise 1. A bigint beyond what a number holds.
    */
   readonly count: number | bigint;
   /** Its time left in whole milliseconds, by Redis's clock; `null` if the lock has no expiry. */

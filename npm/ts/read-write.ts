@@ -16,19 +16,17 @@ export class ReadWrite {
   }
 
   /**
-   * The lock to read under. Many can hold it at once, and no writer then. Each reader has a lease
-   * of its own. A new reader waits behind a waiting writer, unless the reader has `fair: false`.
-   * `inspect` lists the readers; `forceRelease` frees the name of all. A `GroupCommit` cannot use
-   * this lock.
+   * The lock to read under. Many can hold it at once, and no writer then. A new reader waits behind
+   * a waiting writer, unless the reader has `fair: false`. `inspect` lists the readers;
+   * `forceRelease` frees the name of all. A `GroupCommit` cannot use this lock.
    */
   read(options: ReadWriteOptions = {}): Lock {
     return this.#make(true, options);
   }
 
   /**
-   * The lock to write under. One can hold it, and nobody else then. A release hands it to the next
-   * writer, or to all readers up to the next writer at once. {@link Lease.downgrade} makes a reader
-   * of a writer.
+   * The lock to write under, which one holds alone. A release hands it to the next writer, or to
+   * all readers up to that one. {@link Lease.downgrade} makes a reader of a writer.
    */
   write(options: ReadWriteOptions = {}): Lock {
     return this.#make(false, options);

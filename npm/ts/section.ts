@@ -12,61 +12,50 @@ export interface Decision<Answer> {
 }
 
 /**
- * What is read for an item, and how the items of a turn are decided. No function of it may wait, or
- * be `async`. If one throws, its item is refused with that error, and nothing is written for it. If
+ * What is read for an item, and how the items of a turn are decided. No function of it may be
+ * `async`. If one throws, its item is refused with that error, and nothing is written for it. If
  * `decide` threw, the others are decided again, since it may have changed their state.
  *
- * All reads of a turn are made before its first item is decided. So if a decision changes what a
- * later item depends on, carry it along in the turn's state, which `begin` makes: how much is left,
- * who has had how many.
+ * All reads of a turn come before its first decision. So carry what a later item depends on along
+ * in the turn's state, which `begin` makes: how much is left, who has had how many.
  */
 export interface Section<Item, Answer, State = undefined> {
   /**
    * Whether `decide` uses the fence. By default it does: each turn takes the lock.
    *
-   * If it does not, say `false`: then a turn that nobody competes with is one request, and one
-   * round trip. The items are decided by guesses of what their reads will find: what the last turn
-   * of this isolate left, what a look found, and nothing for other keys. The request writes only if
-   * the lock is free, nobody waits for it, and the reads find exactly that. Otherwise nothing is
-   * written, and the items are decided again by what was found. If the third guess is wrong too,
-   * the turn takes the lock. So `decide` must accept replies that were never true, such as nothing
-   * for a key that is always there, and must depend only on its arguments.
+   * If it does not, say `false`: then a turn that nobody competes with is one request. The items
+   * are decided by guesses of what their reads will find: what the last turn of this isolate left,
+   * what a look found, and nothing for other keys. The request writes only if the lock is free,
+   * nobody waits for it, and the reads find exactly that. Otherwise the items are decided again by
+   * what was found; if the third guess is wrong too, the turn takes the lock. So `decide` must
+   * accept replies that were never true, such as nothing for a key that is always there, and must
+   * depend only on its arguments.
    *
-   * A turn takes the lock if its reads have what never repeats, such as `TIME` or `PTTL`. The same
-   * holds for replies that are no text; for reads that all items have, if they find more than 4 KiB
-   * or one of them has more than 512 bytes; and for a new command other than those that read
-   * strings, hashes, lists, sets and sorted sets. Locks that wait for replicas are always taken.
+   * A turn takes the lock anyway for reads that never repeat, such as `TIME` or `PTTL`; for replies
+   * that are no text; for reads that all items have, if they find more than 4 KiB or one has more
+   * than 512 bytes; for a new command that does not read a string, hash, list, set or sorted set;
+   * and if it waits for replicas.
    */
   readonly usesFence?: boolean | undefined;
-  /**
-   * The reads that decide `item`. Put reads that all items have first, in the same order: the turn
-   * then sends these once.
-   */
+  /** The reads that decide `item`. Those that all items have come first: they are sent once. */
   reads(item: Item): readonly Command[];
   /** Makes the state that the items of one turn share. */
   begin?(): State;
-  /**
-   * Decides `item` by the `replies` to its reads, by what the items before it made of `state`, and
-   * by the turn's fence, or 0 if `usesFence` is `false`.
-   */
+  /** Decides `item` by the replies to its reads, the state so far, and the fence, 0 if unused. */
   decide(item: Item, replies: readonly Reply[], state: State, fence: number): Decision<Answer>;
   /** What is written once for all items of a turn, after what was written for each. */
   end?(state: State): readonly Command[];
   /**
    * Answers an item by what its reads found without the lock, if that stays true: a sale that is
    * over, an order that was placed before. `undefined` means that the item needs its turn, which
-   * then costs one more round trip. All items are looked at first; those that arrive at about the
-   * same time share the request. If a look fails, the turn decides. No item is looked at if the
-   * lock has `waitForReplicas`, since a look sees what no replica has yet, or if the item's reads
-   * alone are over `maxBytes`.
+   * then costs one more round trip. Items that arrive at about the same time share the request. If
+   * a look fails, the turn decides. There is no look if the lock has `waitForReplicas`, since it
+   * would see what no replica has yet, or if the item's reads alone are over `maxBytes`.
    */
   peek?(item: Item, replies: readonly Reply[]): { readonly answer: Answer } | undefined;
 }
 
-/**
- * What a function of the section returns. It may not be a promise: nobody would wait for it, or
- * notice that it failed.
- */
+/** What a function of the section returns: no promise, which nobody would wait for. */
 export function said<T>(value: T, part: string): T {
   if (typeof (value as { then?: unknown } | null | undefined)?.then !== "function") return value;
   void Promise.resolve(value).catch(() => {});

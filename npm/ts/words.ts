@@ -2,7 +2,7 @@
 // JSON, which npm/src/json.rs writes.
 import type { Reply } from "./raw.js";
 
-/** What the module is told. A flag is 1 or 0 there, and nothing is the default. */
+/** What the module is told. Nothing is the default. */
 export type Value = string | number | boolean | null | undefined | readonly Value[];
 
 export function words(...values: readonly Value[]): string {
@@ -20,27 +20,6 @@ function line(value: Value): string {
   return `:${Math.min(Number(value), Number.MAX_SAFE_INTEGER)}\r\n`;
 }
 
-/** What the module says, line by line. A body among them is long, so nothing is read twice. */
-export class LineReader {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  get isOver(): boolean {
-    return this.#at >= this.#text.length;
-  }
-
-  next(): string {
-    const end = this.#text.indexOf("\n", this.#at);
-    const line = this.#text.slice(this.#at, end);
-    this.#at = end + 1;
-    return line;
-  }
-}
-
 /** Replies as the module says them: a text has a letter before it that says what it is of. */
 export type Said = null | number | string | readonly Said[];
 
@@ -50,16 +29,9 @@ export function reply(said: Said): Reply {
 }
 
 function ofText(kind: string | undefined, text: string): Reply {
-  switch (kind) {
-    case "+":
-      return text;
-    case ":":
-      return BigInt(text);
-    case ",":
-      return { rounded: Number(text) };
-    case "-":
-      return { error: text };
-    default:
-      return Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-  }
+  if (kind === "+") return text;
+  if (kind === ":") return BigInt(text);
+  if (kind === ",") return { rounded: Number(text) };
+  if (kind === "-") return { error: text };
+  return Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 }

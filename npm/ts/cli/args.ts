@@ -54,9 +54,7 @@ export function parse<const O extends Options>(args: readonly string[], options:
   }
 }
 
-function isUnknown(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === "ERR_PARSE_ARGS_UNKNOWN_OPTION";
-}
+const isUnknown = (error: unknown): boolean => (error as { readonly code?: unknown }).code === "ERR_PARSE_ARGS_UNKNOWN_OPTION";
 
 /** The name of the lock, which is the one argument that is no option. */
 export function oneName(positionals: readonly string[]): string {

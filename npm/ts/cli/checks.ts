@@ -42,13 +42,6 @@ async function answers(patient: Patient): Promise<Finding> {
 }
 
 async function isNear(patient: Patient): Promise<Finding> {
-  const times = (await rounds(patient)).sort((one, other) => one - other);
-  const median = times[times.length >> 1] ?? 0;
-  const found = `${median.toFixed(1)} ms, the median of ${ROUNDS}; ${(times.at(-1) ?? 0).toFixed(1)} ms at most`;
-  return { ok: median < FAR_MS, found, advice: "Run the bridge nearer, or use a ttl of ten round trips at least." };
-}
-
-async function rounds(patient: Patient): Promise<number[]> {
   const { client } = patient.connect();
   const times: number[] = [];
   // The first one opens the connection.
@@ -58,7 +51,10 @@ async function rounds(patient: Patient): Promise<number[]> {
     await client.read([["TIME"]]);
     times.push(performance.now() - begin);
   }
-  return times;
+  times.sort((one, other) => one - other);
+  const median = times[times.length >> 1] ?? 0;
+  const found = `${median.toFixed(1)} ms, the median of ${ROUNDS}; ${(times.at(-1) ?? 0).toFixed(1)} ms at most`;
+  return { ok: median < FAR_MS, found, advice: "Run the bridge nearer, or use a ttl of ten round trips at least." };
 }
 
 /** Redis' clock against the middle of the request. */
@@ -78,7 +74,6 @@ function milliseconds(time: Reply | undefined): number {
   return (seconds ?? NaN) * 1_000 + (microseconds ?? NaN) / 1_000;
 }
 
-/** A name of nobody else. */
 const ownName = (): string => `edgelock-doctor:${randomUUID()}`;
 
 async function locks(patient: Patient): Promise<Finding> {
@@ -92,13 +87,11 @@ async function locks(patient: Patient): Promise<Finding> {
 /** A Redis that runs out of memory must not forget locks and receipts. */
 async function keeps(patient: Patient): Promise<Finding> {
   const lease = await patient.connect().client.lock(ownName(), { ttl: TTL_MS }).acquire();
-  const policy = await lease.commit([["INFO", "memory"]]).then(
-    ([info]) => /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1],
-    (error: unknown) => {
-      if (!(error instanceof CommandFailedError)) throw error;
-      return undefined;
-    },
-  );
+  const [info] = await lease.commit([["INFO", "memory"]]).catch((error: unknown) => {
+    if (!(error instanceof CommandFailedError)) throw error;
+    return [];
+  });
+  const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1];
   if (policy === undefined) return { ok: true, found: "Redis does not say whether it evicts keys" };
   if (policy === "noeviction") return { ok: true, found: `Redis evicts no keys (${policy})` };
   const advice = "Have it refuse writes instead (`maxmemory-policy noeviction`): a lock that is evicted is held by two, and a write whose receipt is evicted may run twice.";
@@ -115,19 +108,17 @@ async function wait(patient: Patient): Promise<Finding> {
   return finding;
 }
 
-/**
- * Gives the lock back once the waiter has asked for the second time: it listens by then if it ever
- * does.
- */
+/** Gives the lock back once the waiter has asked twice: it listens by then if it ever does. */
 async function handedOver(held: Lease, taking: Promise<Lease>, waiting: Connection): Promise<Finding> {
   const settled = taking.then(() => {}, () => {});
-  while (waiting.answered() < 2 && held.remaining > TTL_MS / 2) await Promise.race([sleep(5), settled]);
-  const asked = waiting.answered();
+  while (waiting.answered < 2 && held.remaining > TTL_MS / 2) await Promise.race([sleep(5), settled]);
+  const asked = waiting.answered;
   const begin = performance.now();
   await held.release();
   await settled;
   const found = `the lock was there ${Math.round(performance.now() - begin)} ms after its release`;
-  if (waiting.listening() === 0) return { ok: true, found: `they poll; ${found}` };
+  if (waiting.listening === 0) return { ok: true, found: `they poll; ${found}` };
   const advice = "Something between here and the bridge buffers the stream: turn that off for /subscribe/, or give clients `push: false`.";
-  return { ok: waiting.answered() === asked, found: waiting.answered() === asked ? `they listen; ${found}` : `they listen, and hear nothing; ${found}`, advice };
+  const ok = waiting.answered === asked;
+  return { ok, found: ok ? `they listen; ${found}` : `they listen, and hear nothing; ${found}`, advice };
 }

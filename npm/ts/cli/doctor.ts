@@ -14,7 +14,6 @@ export async function doctor(args: readonly string[]): Promise<number> {
     const finding = await examined(examine, patient);
     findings.push({ check, ...finding });
     if (!values.json) process.stdout.write(line(check, finding));
-    // What comes behind needs it.
     if (!finding.ok && finding.isFatal) break;
   }
   const ok = findings.every((finding) => finding.ok);

@@ -24,11 +24,8 @@ export class UsageError extends Error {}
 
 /** The program was told to end before the command began. */
 export class Interrupted extends Error {
-  readonly signal: NodeJS.Signals;
-
-  constructor(signal: NodeJS.Signals) {
+  constructor(readonly signal: NodeJS.Signals) {
     super(`ended by ${signal}`);
-    this.signal = signal;
   }
 }
 

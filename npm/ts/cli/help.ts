@@ -37,7 +37,8 @@ Exit codes:
 run exits with the command's own code if that ran to its end.
 `;
 
-const RUN = `usage: edgelock run [OPTIONS] NAME -- COMMAND [ARGUMENTS]
+export const HELP_OF: Readonly<Record<string, string>> = {
+  run: `usage: edgelock run [OPTIONS] NAME -- COMMAND [ARGUMENTS]
 
 Takes the lock, runs the command, renews the lease for as long as that takes, and
 releases it. The command gets the lease's fence as EDGELOCK_FENCE, and the signals
@@ -53,9 +54,8 @@ If the lease is lost, the command gets SIGTERM, and the exit code is 79.
   --kill-after DURATION  if the lease is lost, SIGKILL follows SIGTERM after
                          this time; default 10s
 ${DURATIONS}
-${BRIDGE}`;
-
-const INSPECT = `usage: edgelock inspect [OPTIONS] NAME
+${BRIDGE}`,
+  inspect: `usage: edgelock inspect [OPTIONS] NAME
 
 Shows who holds a lock, the time left, the last fence, and how many wait. The lock
 can be of any kind. Its tokens are not shown.
@@ -63,18 +63,16 @@ can be of any kind. Its tokens are not shown.
   --json             as JSON: name, state (free, held or read), holders (label,
                      remaining in ms, count), fence, waiters
 
-${BRIDGE}`;
-
-const WATCH = `usage: edgelock watch [OPTIONS] NAME
+${BRIDGE}`,
+  watch: `usage: edgelock watch [OPTIONS] NAME
 
 Shows who holds a lock and how many wait, until Ctrl-C. Asks once a second. On a
 terminal it redraws; elsewhere it prints a line for each change.
 
   --json             each change as a line of JSON, as inspect has it, with the time
 
-${BRIDGE}`;
-
-const RELEASE = `usage: edgelock release --force [OPTIONS] NAME
+${BRIDGE}`,
+  release: `usage: edgelock release --force [OPTIONS] NAME
 
 Shows who holds a lock, asks, and frees it. All holders of a semaphore and all
 readers lose it. They learn of it at once if they listen, else at their next
@@ -84,9 +82,8 @@ call or renewal.
   --yes              do not ask; needed without a terminal
   --endless          with --yes: also what never ends, which may be data
 
-${BRIDGE}`;
-
-const DOCTOR = `usage: edgelock doctor [OPTIONS]
+${BRIDGE}`,
+  doctor: `usage: edgelock doctor [OPTIONS]
 
 Checks the settings, the bridge and its dialect, the round trip, the clock, a lock,
 whether Redis evicts keys, and whether waiters are told of a release. Takes three
@@ -96,6 +93,5 @@ locks of random names.
                      other keys
   --json             as JSON: ok, checks (check, ok, found; advice if not ok)
 
-${BRIDGE}`;
-
-export const HELP_OF: Readonly<Record<string, string>> = { run: RUN, inspect: INSPECT, watch: WATCH, release: RELEASE, doctor: DOCTOR };
+${BRIDGE}`,
+};

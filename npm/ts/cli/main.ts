@@ -45,9 +45,7 @@ async function version(): Promise<string> {
 }
 
 /** Behind `--` it is asked of another program. */
-function wantsHelp(args: readonly string[]): boolean {
-  return split(args)[0].some((arg) => arg === "--help" || arg === "-h");
-}
+const wantsHelp = (args: readonly string[]): boolean => split(args)[0].some((arg) => arg === "--help" || arg === "-h");
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // The program that read the output has ended, as `head` does.

@@ -5,15 +5,13 @@ import { quoted } from "../quoted.js";
 
 /** A name, and the kind that it was last found to be. */
 export class Name {
-  readonly name: string;
-  /**
-   * A read/write lock's writer is stored as a lock's holder is, so the first of these is for both.
-   */
   readonly #kinds: readonly Lock[];
   #kind = 0;
+  /** How many kinds it was found not to be, one after the other. */
+  #misses = 0;
 
-  constructor(client: Client, name: string) {
-    this.name = name;
+  constructor(client: Client, readonly name: string) {
+    // A read/write lock's writer is stored as a lock's holder is, so the first is for both.
     this.#kinds = [client.readWrite(name).read(), client.semaphore(name, 1), client.reentrant(name, randomUUID())];
   }
 
@@ -45,8 +43,6 @@ export class Name {
   forceRelease(): Promise<boolean> {
     return this.#lock.forceRelease();
   }
-
-  #misses = 0;
 
   get #lock(): Lock {
     return this.#kinds[this.#kind]!;

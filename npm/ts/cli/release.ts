@@ -1,5 +1,5 @@
 // `edgelock release --force`: frees a lock, whoever holds it, once the user has seen who that is.
-import type { Holder, Inspection } from "edgelock";
+import type { Inspection } from "edgelock";
 import { createInterface } from "node:readline/promises";
 import { quoted } from "../quoted.js";
 import { COMMON, oneName, parse } from "./args.js";
@@ -15,7 +15,7 @@ export async function release(args: readonly string[]): Promise<number> {
   if (!values.force) throw new UsageError("this frees a lock that another holds: say --force");
   if (!values.yes && !process.stdin.isTTY) throw new UsageError("there is no terminal to ask on: say --yes");
   const found = values.yes ? await name.inspect() : await agreed(name);
-  if (values.yes && !values.endless && found?.holders.some(isEndless)) throw new UsageError("it never ends, as no lock of edgelock does, and may be data: say --endless to delete it");
+  if (values.yes && !values.endless && found?.holders.some(({ remaining }) => remaining === null)) throw new UsageError("it never ends, as no lock of edgelock does, and may be data: say --endless to delete it");
   if (found === undefined) {
     say("nothing was freed");
     return NO;
@@ -49,8 +49,6 @@ async function agreed(name: Name): Promise<Inspection | undefined> {
     terminal.close();
   }
 }
-
-const isEndless = ({ remaining }: Holder): boolean => remaining === null;
 
 const isSame = (one: Inspection, other: Inspection): boolean =>
   one.holders.length === other.holders.length && one.holders.every(({ token }) => other.holders.some((holder) => holder.token === token));

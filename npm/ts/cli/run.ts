@@ -7,15 +7,9 @@ import { connect } from "./bridge.js";
 import { type Running, start } from "./command.js";
 import { explained, LOST, say, UsageError } from "./exit.js";
 import { seconds } from "./name.js";
-import { Signals } from "./signals.js";
+import { type Hearing, hearSignals } from "./signals.js";
 
-const OPTIONS = {
-  ...COMMON,
-  ttl: { type: "string" },
-  wait: { type: "string" },
-  label: { type: "string" },
-  "kill-after": { type: "string" },
-} as const;
+const OPTIONS = { ...COMMON, ttl: { type: "string" }, wait: { type: "string" }, label: { type: "string" }, "kill-after": { type: "string" } } as const;
 
 const KILL_AFTER_MS = 10_000;
 
@@ -33,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
     // The default is for hosts that count requests.
     maxRequests: Infinity,
   });
-  const signals = new Signals();
+  const signals = hearSignals();
   const lease = await lock.acquire({ signal: signals.waiting });
   return underLease(lease, command, signals, killAfter);
 }
@@ -53,7 +47,7 @@ function parseRun(args: readonly string[]) {
 }
 
 /** Runs the command, and gives the lock back; the exit code. */
-async function underLease(lease: Lease, command: readonly string[], signals: Signals, killAfter: number): Promise<number> {
+async function underLease(lease: Lease, command: readonly string[], signals: Hearing, killAfter: number): Promise<number> {
   if (signals.waiting.aborted) {
     await lease.release();
     throw signals.waiting.reason;
@@ -61,7 +55,7 @@ async function underLease(lease: Lease, command: readonly string[], signals: Sig
   const stopKeeping = lease.keepAlive({ maxHold: Infinity });
   const lost = new Promise<undefined>((over) => lease.signal.addEventListener("abort", () => over(undefined), { once: true }));
   const running = start(command, { EDGELOCK_FENCE: String(lease.fence) });
-  signals.passTo(running.kill);
+  signals.pass = running.kill;
   const exit = await Promise.race([running.exit, lost]);
   if (exit === undefined) {
     say(`the command is told to stop: ${explained(lease.signal.reason)}`);

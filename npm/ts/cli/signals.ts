@@ -18,29 +18,24 @@ const PASSED_ON: readonly NodeJS.Signals[] = [
  */
 const OF_KEYS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
-/** Hears the signals of this process. */
-export class Signals {
-  readonly #waiting = new AbortController();
-  #pass: ((signal: NodeJS.Signals) => void) | undefined;
-
-  constructor() {
-    for (const signal of PASSED_ON) {
-      process.on(signal, () => {
-        if (this.#pass === undefined) this.#waiting.abort(new Interrupted(signal));
-        else if (!(OF_KEYS.includes(signal) && isInForeground())) this.#pass(signal);
-      });
-    }
-  }
-
+/** What the signals of this process go to. */
+export interface Hearing {
   /** Aborted by a signal that comes before the command runs. */
-  get waiting(): AbortSignal {
-    return this.#waiting.signal;
-  }
+  readonly waiting: AbortSignal;
+  /** Gets them once the command runs. */
+  pass?: (signal: NodeJS.Signals) => void;
+}
 
-  /** From now on signals are passed on. */
-  passTo(pass: (signal: NodeJS.Signals) => void): void {
-    this.#pass = pass;
+export function hearSignals(): Hearing {
+  const waiting = new AbortController();
+  const hearing: Hearing = { waiting: waiting.signal };
+  for (const signal of PASSED_ON) {
+    process.on(signal, () => {
+      if (hearing.pass === undefined) waiting.abort(new Interrupted(signal));
+      else if (!(OF_KEYS.includes(signal) && isInForeground())) hearing.pass(signal);
+    });
   }
+  return hearing;
 }
 
 /** Whether the keys of a terminal reach this process. What it is sent then may be of a key. */
@@ -51,16 +46,12 @@ function isInForeground(): boolean {
     const [, , group, , , foreground] = readFileSync("/proc/self/stat", "latin1").split(") ").at(-1)!.split(" ");
     return group === foreground;
   } catch {
-    // Only Linux has that.
-    return hasTerminal();
-  }
-}
-
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
+    // Only Linux has that. Others show whether there is a terminal.
+    try {
+      closeSync(openSync("/dev/tty", "r"));
+      return true;
+    } catch {
+      return false;
+    }
   }
 }

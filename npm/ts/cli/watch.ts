@@ -11,7 +11,6 @@ const PAUSE_MS = 1_000;
 /** To the first place, and nothing below. */
 const CLEAR = "\x1b[H\x1b[2J";
 
-/** What came of one question. */
 type Seen = Inspection | EdgelockError;
 
 /** Goes on until the process is ended. */

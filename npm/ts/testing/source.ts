@@ -16,10 +16,7 @@ export interface RawTable {
 
 let load: (() => WebAssembly.Module) | undefined;
 
-/**
- * Says where the compiled module is to be had: each kind of host has it from elsewhere. `source` is
- * called once, when the module is first needed.
- */
+/** Says where this host has the module from. `source` is called once, when it is first needed. */
 export function use(source: () => WebAssembly.Module): void {
   let module: WebAssembly.Module | undefined;
   load = () => (module ??= source());

@@ -1,39 +1,28 @@
 // Server-sent events of a channel.
 
-/** The body of a subscription, until its client aborts it. */
-export class Stream {
-  readonly #channel: string;
-  readonly #signal: AbortSignal;
-  readonly #hangUp: () => void;
-  readonly #events: string[];
-  #wake = () => {};
-
-  constructor(channel: string, signal: AbortSignal, hangUp: () => void) {
-    this.#channel = channel;
-    this.#signal = signal;
-    this.#hangUp = hangUp;
-    this.#events = [`subscribe,${channel},1`];
-    signal.addEventListener("abort", () => {
-      hangUp();
-      this.#wake();
-    });
-  }
-
-  tell(text: string): void {
-    this.#events.push(`message,${this.#channel},${text}`);
-    this.#wake();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    const encoder = new TextEncoder();
+/** A subscription: its body, until its client aborts it, and how it is told a message. */
+export function stream(channel: string, signal: AbortSignal, hangUp: () => void) {
+  const events = [`subscribe,${channel},1`];
+  const encoder = new TextEncoder();
+  let wake = () => {};
+  signal.addEventListener("abort", () => {
+    hangUp();
+    wake();
+  });
+  async function* read(): AsyncGenerator<Uint8Array> {
     try {
-      while (!this.#signal.aborted) {
-        const event = this.#events.shift();
+      while (!signal.aborted) {
+        const event = events.shift();
         if (event !== undefined) yield encoder.encode(`data: ${event}\n\n`);
-        else await new Promise<void>((wake) => (this.#wake = wake));
+        else await new Promise<void>((woken) => (wake = woken));
       }
     } finally {
-      this.#hangUp();
+      hangUp();
     }
   }
+  const tell = (text: string) => {
+    events.push(`message,${channel},${text}`);
+    wake();
+  };
+  return { body: read(), tell };
 }

@@ -1,26 +1,23 @@
 // An in-process Redis behind a bridge, for tests.
 import { Client, type ClientSettings, type FetchInit, type FetchResponse } from "edgelock";
 import { type RawTable, rawTable } from "./source.js";
-import { Stream } from "./stream.js";
+import { stream } from "./stream.js";
 
 type Words = ReadonlyArray<string | number>;
-
 /** What becomes of a request. */
 type Fault = "lose the request" | "lose the reply" | { readonly error: string };
 
 const LISTENS = "/subscribe/";
 
 /**
- * An in-process Redis behind a bridge: it runs the same scripts as the real one, and nothing else
- * is needed.
- *
- * Its clock is `Date.now()`, and the client's is `performance.now()`: fake timers that turn both
- * turn the whole. A command that it does not know is an error that names those that it knows.
+ * An in-process Redis behind a bridge, which runs the same scripts as the real one. Its clock is
+ * `Date.now()`, and the client's is `performance.now()`: fake timers that turn both turn the whole.
+ * A command that it does not know is an error that names those that it knows.
  */
 export class Table {
   readonly #raw: RawTable = rawTable();
   readonly #faults: Fault[] = [];
-  readonly #streams = new Map<number, Stream>();
+  readonly #listeners = new Map<number, (text: string) => void>();
   /** By how much its clock is ahead. */
   #ahead = 0;
 
@@ -96,18 +93,18 @@ export class Table {
     const lines = words.map((word) => `${word}`.replaceAll("\\", "\\\\").replaceAll("\n", "\\n"));
     const answer = this.#raw.execute(Date.now() + this.#ahead, lines.join("\n"));
     const told = JSON.parse(this.#raw.messages()) as Array<number & string>;
-    for (let at = 0; at < told.length; at += 2) this.#streams.get(told[at]!)?.tell(told[at + 1]!);
+    for (let at = 0; at < told.length; at += 2) this.#listeners.get(told[at]!)?.(told[at + 1]!);
     return answer;
   }
 
   #listen(channel: string, signal: AbortSignal): FetchResponse {
     const listener = this.#raw.listen(channel);
-    const stream = new Stream(channel, signal, () => {
+    const { body, tell } = stream(channel, signal, () => {
       this.#raw.hangUp(listener);
-      this.#streams.delete(listener);
+      this.#listeners.delete(listener);
     });
-    this.#streams.set(listener, stream);
-    return { ...response(200, ""), body: stream };
+    this.#listeners.set(listener, tell);
+    return { ...response(200, ""), body };
   }
 }
 
