@@ -172,22 +172,14 @@ async fn a_poll_that_changes_nothing_costs_so_many_commands() {
 async fn each_call_of_another_kind_costs_so_many_commands() {
     let mut bill = Bill::new();
     let client = bill.stack.client();
+    let three = client.semaphore("h", 5).weight(3);
+    let owned = client.reservations("o", 3).owner("ann", 2);
     let kinds = [
         ("reentrant", client.reentrant("e", "me"), 7, 8),
         ("semaphore of 3", client.semaphore("s", 3), 7, 6),
-        (
-            "three of five permits",
-            client.semaphore("h", 5).weight(3),
-            7,
-            7,
-        ),
+        ("three of five permits", three, 7, 7),
         ("a unit", client.reservations("u", 3), 9, 6),
-        (
-            "an owner's",
-            client.reservations("o", 3).owner("ann", 2),
-            12,
-            10,
-        ),
+        ("an owner's", owned, 12, 10),
         ("reader", client.read_write("w").read(), 8, 7),
         ("writer", client.read_write("w").write(), 5, 4),
         ("two names", client.lock_all(["x", "y"]), 8, 4),
@@ -243,9 +235,8 @@ async fn each_call_that_holds_nothing_costs_so_many_commands() {
         if life > 0 {
             let _: bool = bill.stack.redis(&format!("PEXPIRE {{c}}:result {life}"));
         }
-        copy.get(async || Ok::<_, edgelock::Error>(1))
-            .await
-            .unwrap();
+        let copied = copy.get(async || Ok::<_, edgelock::Error>(1)).await;
+        copied.unwrap();
         bill.costs(&format!("a copy, {time}"), commands);
     }
     let throttle = client.throttle("a", ms(60_000));
@@ -254,10 +245,8 @@ async fn each_call_that_holds_nothing_costs_so_many_commands() {
         bill.costs(&format!("a throttle that {what}"), commands);
     }
     let debounce = client.debounce("a", ms(20));
-    debounce
-        .run(async || Ok::<_, edgelock::Error>(()))
-        .await
-        .unwrap();
+    let called = debounce.run(async || Ok::<_, edgelock::Error>(())).await;
+    called.unwrap();
     bill.costs("debounce", 9);
     bill.must_be_right();
 }

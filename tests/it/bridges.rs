@@ -75,10 +75,8 @@ async fn a_redis_that_hangs_is_timed_out_and_leaves_no_ghost(mut stack: Stack) {
     stack.pause();
     let client = stack.client().max_attempts(2).request_timeout(ms(200));
     let error = client.lock("a").try_acquire().await.unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_outcome_unknown()),
-        ("timed_out", true)
-    );
+    assert_eq!(error.code(), "timed_out");
+    assert!(error.is_outcome_unknown(), "{error}");
     // All requests arrive, late.
     stack.unpause();
     eventually(|| stack.redis::<Vec<String>>("KEYS {a}:gone:*").len() == 1).await;
@@ -187,10 +185,8 @@ async fn what_webdis_forbids_is_unauthorized_and_says_what_its_acl_needs() {
     for route in [stack.route().script_cache(true), guessed] {
         let lock = client_of(route).lock("a");
         let error = lock.try_acquire().await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("unauthorized", false)
-        );
+        assert_eq!(error.code(), "unauthorized");
+        assert!(!error.is_outcome_unknown(), "{error}");
         assert!(error.to_string().contains("its acl"), "{error}");
     }
     assert!(!stack.redis::<bool>("EXISTS a"));

@@ -1,32 +1,16 @@
 //! Asking for a lock never fails half-way. The first option that cannot work is what every call
 //! tells, before anything is sent.
 
-use edgelock::{Acquisition, Client, Command, Decision, Error, GroupCommit, Reply, Section, Token};
+use edgelock::{Acquisition, Client, Command, Error, GroupCommit, Token};
 
 use crate::support::noted::{Drawn, Noted, NotedLock, noting};
-use crate::support::{alone, code, ms};
+use crate::support::{Nothing, alone, code, ms};
 
 alone! {
     the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent,
 }
 
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
-
-struct Nothing;
-
-impl Section for Nothing {
-    type Item = ();
-    type Answer = ();
-    type State = ();
-
-    fn reads(&self, (): &()) -> Vec<Command> {
-        Vec::new()
-    }
-
-    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
-        panic!("there is no turn");
-    }
-}
 
 /// The error of each call of `lock` that could send something.
 async fn told_by_all(lock: &NotedLock) -> Vec<Error> {
@@ -61,60 +45,45 @@ async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent()
     let (client, noted) = noting();
     let lock = || client.lock("a");
     let long = "x".repeat(129);
+    let no_list = "a read/write lock has no signal list";
+    let all = |names: &[&str]| client.lock_all(names);
     let wrong = [
-        (client.lock("").ttl(ms(0)), "the name is empty"),
-        (
-            client.reentrant("a", "").ttl(ms(0)),
-            "an owner has 1 to 512 bytes",
-        ),
+        (client.lock(""), "the name is empty"),
+        (client.shard_of("").lock("a"), "the name is empty"),
+        (client.reentrant("a", ""), "an owner has 1 to 512 bytes"),
         (client.reentrant("", ""), "an owner has 1 to 512 bytes"),
-        (client.reentrant("a", "me").label("x").ttl(ms(0)), "label"),
+        (client.reentrant("a", "me").label("x"), "label"),
         (
-            client.reentrant("a", "me").fair(true).ttl(ms(0)),
+            client.reentrant("a", "me").fair(true),
             "a reentrant lock cannot be fair",
         ),
-        (
-            client.semaphore("a", 0).ttl(ms(0)),
-            "a semaphore has 1 permit or more",
-        ),
+        (client.semaphore("a", 0), "a semaphore has 1 permit or more"),
         (client.semaphore("", 0), "a semaphore has 1 permit or more"),
+        (client.semaphore("a", 1).signal_list("b"), "signal list"),
+        (client.read_write("a").read().signal_list("b"), no_list),
+        (client.read_write("a").write().signal_list("b"), no_list),
         (
-            client.semaphore("a", 1).signal_list("b").ttl(ms(0)),
-            "signal list",
-        ),
-        (
-            client.read_write("a").read().signal_list("b").ttl(ms(0)),
-            "a read/write lock has no signal list",
-        ),
-        (
-            client.lock_all(["a", "b"]).signal_list("c").ttl(ms(0)),
+            all(&["a", "b"]).signal_list("c"),
             "several names at once have no signal list",
         ),
-        (
-            client.lock_all(["a", "b", "a"]).ttl(ms(0)),
-            "\"a\" is among the names twice",
-        ),
+        (all(&["a", "b", "a"]), "\"a\" is among the names twice"),
         (lock().ttl(ms(3)).label(&long), "ttl"),
+        (client.read_write("a").write().ttl(ms(0)), "ttl"),
+        (lock().label(&long), "a label has up to 128 bytes"),
+        (lock().signal_list("a"), "the signal list cannot be \"a\""),
         (
-            lock().label(&long).ttl(ms(3)),
-            "a label has up to 128 bytes",
-        ),
-        (
-            lock().signal_list("a").ttl(ms(3)),
-            "the signal list cannot be \"a\"",
-        ),
-        (
-            lock().wait_for_replicas(0, ms(1)).ttl(ms(3)),
+            lock().wait_for_replicas(0, ms(1)),
             "a wait for replicas is for 1 or more",
-        ),
-        (
-            client.shard_of("").lock("a").ttl(ms(3)),
-            "the name is empty",
         ),
     ];
     for (lock, word) in wrong {
-        // Valid options before or behind the invalid one change nothing.
-        let lock = lock.ttl(ms(1_000)).wait_timeout(ms(1)).fair(false).clone();
+        // Neither another invalid option behind it nor valid ones change anything.
+        let lock = lock
+            .ttl(ms(0))
+            .ttl(ms(1_000))
+            .wait_timeout(ms(1))
+            .fair(false)
+            .clone();
         let told = told_by_all(&lock).await;
         assert_eq!(told.len(), CALLS, "{word}");
         for error in told {

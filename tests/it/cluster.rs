@@ -1,17 +1,17 @@
 //! Locks on a Redis Cluster: three real primaries, whose slots move.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edgelock::{Bridge, Command, Error};
 use testkit::stack::{self, RedisCluster};
 use tokio::task::{spawn_blocking, spawn_local};
 
+use crate::support::kinds::Kind;
 use crate::support::watched::{Seen, WatchedClient, watch};
-use crate::support::{TestClient, TestLock, alone, client, client_of, eventually};
+use crate::support::{Section, TestClient, TestLock, alone, client, client_of, code, eventually};
 
 alone! {
     a_lock_is_one_lock_whichever_node_has_it,
@@ -84,29 +84,27 @@ async fn a_lock_is_one_lock_whichever_node_has_it() {
         let lock = stack.client().lock(name);
         let read = [Command::new("GET").key(format!("{{{name}}}:n"))];
         let (lease, _) = lock.acquire_and_read(&read).await.unwrap();
-        assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+        assert_eq!(code(lock.try_acquire().await), "held");
         let holder: String = stack.cluster.nodes()[owner].ask(&format!("GET {name}"));
         assert_eq!(holder, lease.token().expose());
         let write = Command::new("SET").key(format!("{{{name}}}:n")).arg(1);
         lease.exec(std::slice::from_ref(&write)).await.unwrap();
         lease.commit(&[write]).await.unwrap();
         assert!(lock.inspect().await.unwrap().holder.is_none());
-        let again = stack.client().reentrant(&format!("{{{name}}}:r"), "me");
-        again.acquire().await.unwrap().release().await.unwrap();
-        let semaphore = stack.client().semaphore(&format!("{{{name}}}:s"), 2);
-        let one = semaphore.acquire().await.unwrap();
-        let other = semaphore.acquire().await.unwrap();
-        assert_eq!(semaphore.try_acquire().await.unwrap_err().code(), "held");
-        one.release().await.unwrap();
-        other.release().await.unwrap();
-        let read_write = stack.client().read_write(&format!("{{{name}}}:rw"));
-        let writer = read_write.write().acquire().await.unwrap();
-        writer.downgrade().await.unwrap();
-        let reader = read_write.read().acquire().await.unwrap();
-        let refused = read_write.write().try_acquire().await;
-        assert_eq!(refused.unwrap_err().code(), "held");
-        writer.release().await.unwrap();
-        reader.release().await.unwrap();
+        for kind in Kind::ALL {
+            let names = ["a", "b"].map(|of| format!("{{{name}}}:{kind:?}:{of}"));
+            let names = names.each_ref().map(String::as_str);
+            let lease = kind.lock(&stack.client(), &names, "me").acquire().await;
+            let lease = lease.unwrap();
+            lease.renew().await.unwrap();
+            if kind == Kind::Writer {
+                lease.downgrade().await.unwrap();
+            }
+            let rival = kind.rival().lock(&stack.client(), &names, "you");
+            assert_eq!(code(rival.try_acquire().await), "held");
+            lease.release().await.unwrap();
+            rival.try_acquire().await.unwrap().release().await.unwrap();
+        }
     }
 }
 
@@ -169,7 +167,7 @@ async fn a_lock_stays_its_holders_while_its_slot_moves() {
     let lease = lock.acquire().await.unwrap();
     let (slot, from, to) = stack.road("a");
     stack.cluster.migrate(slot, from, to);
-    assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+    assert_eq!(code(lock.try_acquire().await), "held");
     lease.renew().await.unwrap();
     let write = [Command::new("INCR").key("{a}:n")];
     assert_eq!(lease.exec(&write).await.unwrap()[0].as_i64(), Some(1));
@@ -201,48 +199,23 @@ async fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_execu
     lease.release().await.unwrap();
 }
 
-/// A section that must not be entered twice at once.
-#[derive(Default)]
-struct Section {
-    is_entered: AtomicBool,
-    fences: Mutex<Vec<u64>>,
-}
-
-impl Section {
-    async fn enter(&self, fence: u64) {
-        assert!(!self.is_entered.swap(true, Relaxed), "two at once");
-        self.note(fence);
-        tokio::task::yield_now().await;
-        self.is_entered.store(false, Relaxed);
-    }
-
-    fn note(&self, fence: u64) {
-        let mut fences = self.fences.lock().unwrap();
-        assert!(fences.last().is_none_or(|last| *last < fence));
-        fences.push(fence);
-    }
-
-    fn count(&self) -> usize {
-        self.fences.lock().unwrap().len()
-    }
-}
-
 async fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
     let Stack { cluster, bridge } = Stack::start();
     let section = Rc::new(Section::default());
-    let is_over = Arc::new(AtomicBool::new(false));
-    let workers: Vec<_> = (0..8)
-        .map(|_| {
-            let lock = client(bridge.url(), bridge.token())
-                .lock("a")
-                .wait_timeout(LONG);
-            spawn_local(work(lock, section.clone(), is_over.clone()))
-        })
-        .collect();
+    let is_over = Rc::new(Cell::new(false));
+    let begin = |_| {
+        let lock = client(bridge.url(), bridge.token()).lock("a");
+        spawn_local(work(
+            lock.wait_timeout(LONG),
+            section.clone(),
+            is_over.clone(),
+        ))
+    };
+    let workers: Vec<_> = (0..8).map(begin).collect();
     let mut cluster = cluster;
     for _ in 0..6 {
-        let before = section.count();
-        eventually(|| section.count() > before + 10).await;
+        let before = section.entered();
+        eventually(|| section.entered() > before + 10).await;
         cluster = spawn_blocking(move || {
             let slot = cluster.slot("a");
             let from = cluster.owner(slot);
@@ -252,16 +225,16 @@ async fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
         .await
         .unwrap();
     }
-    let before = section.count();
-    eventually(|| section.count() > before + 10).await;
-    is_over.store(true, Relaxed);
+    let before = section.entered();
+    eventually(|| section.entered() > before + 10).await;
+    is_over.set(true);
     for worker in workers {
         worker.await.unwrap();
     }
 }
 
-async fn work(lock: TestLock, section: Rc<Section>, is_over: Arc<AtomicBool>) {
-    while !is_over.load(Relaxed) {
+async fn work(lock: TestLock, section: Rc<Section>, is_over: Rc<Cell<bool>>) {
+    while !is_over.get() {
         match lock.acquire().await {
             Ok(lease) => {
                 section.enter(lease.fence()).await;
@@ -336,7 +309,7 @@ async fn a_replica_that_took_over_is_found() {
             node.ask::<String>("CLUSTER NODES").lines().any(primary)
         });
     }
-    assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
+    assert_eq!(code(lock.try_acquire().await), "held");
     lease.release().await.unwrap();
     // The new primary does not know the cached scripts.
     lock.try_acquire().await.unwrap().release().await.unwrap();
@@ -360,22 +333,15 @@ async fn a_replica_of_the_locks_node_is_waited_for() {
     let lock = stack.client().lock("a");
     let lock = lock.wait_for_replicas(1, Duration::from_secs(4));
     let lease = lock.try_acquire().await.unwrap();
-    let copy: String = {
-        // A replica answers reads only on a connection that said `READONLY`.
-        let mut direct = redis::Client::open(replica.url())
-            .unwrap()
-            .get_connection()
-            .unwrap();
-        redis::cmd("READONLY").exec(&mut direct).unwrap();
-        redis::cmd("GET").arg("a").query(&mut direct).unwrap()
-    };
+    // A replica answers reads only on a connection that said `READONLY`.
+    let direct = redis::Client::open(replica.url()).unwrap();
+    let mut direct = direct.get_connection().unwrap();
+    redis::cmd("READONLY").exec(&mut direct).unwrap();
+    let copy: String = redis::cmd("GET").arg("a").query(&mut direct).unwrap();
     assert_eq!(copy, lease.token().expose());
     // The other nodes have no replica.
     let other = stack.client().lock("b");
     let other = other.wait_for_replicas(1, Duration::from_millis(10));
-    assert_eq!(
-        other.try_acquire().await.unwrap_err().code(),
-        "not_replicated"
-    );
+    assert_eq!(code(other.try_acquire().await), "not_replicated");
     lease.release().await.unwrap();
 }

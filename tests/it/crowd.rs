@@ -10,7 +10,7 @@ use crate::support::kinds::Kind;
 use crate::support::{Spawn, Stack, TestClient, TestLock, eventually, ms, over};
 
 over! {
-    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
+    [upstash, table, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_crowd_never_has_more_than_there_is_and_all_get_their_turn,
     }
 }
@@ -20,6 +20,23 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 /// How much there is of each name, or how much of it somebody takes.
 type Units = [u32; 3];
 
+const OF_MULTI: [Units; 6] = [
+    [1, 1, 0],
+    [0, 1, 1],
+    [1, 0, 1],
+    [1, 0, 0],
+    [0, 1, 0],
+    [1; 3],
+];
+const OF_LIMITS: [Units; 6] = [
+    [1, 2, 0],
+    [0, 1, 1],
+    [1, 0, 2],
+    [1, 3, 1],
+    [0, 2, 0],
+    [1, 0, 0],
+];
+
 /// How much of each name the locks of this kind share, and what callers take of it by turns.
 fn shared(kind: Kind) -> (Units, &'static [Units]) {
     match kind {
@@ -27,28 +44,8 @@ fn shared(kind: Kind) -> (Units, &'static [Units]) {
         Kind::Semaphore => ([3, 0, 0], &[[1, 0, 0]]),
         // A writer takes as much as all readers.
         Kind::Reader => ([12, 0, 0], &[[12, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]),
-        Kind::Multi => (
-            [1, 1, 1],
-            &[
-                [1, 1, 0],
-                [0, 1, 1],
-                [1, 0, 1],
-                [1, 0, 0],
-                [0, 1, 0],
-                [1; 3],
-            ],
-        ),
-        Kind::Limits => (
-            [1, 3, 2],
-            &[
-                [1, 2, 0],
-                [0, 1, 1],
-                [1, 0, 2],
-                [1, 3, 1],
-                [0, 2, 0],
-                [1, 0, 0],
-            ],
-        ),
+        Kind::Multi => ([1, 1, 1], &OF_MULTI),
+        Kind::Limits => ([1, 3, 2], &OF_LIMITS),
     }
 }
 
@@ -107,6 +104,7 @@ async fn crowd(mut stack: Stack, kind: Kind) {
             now[0]
         };
         callers.spawn_local(async move {
+            let incr = [Command::new("INCR").key("n")];
             for _ in 0..TURNS {
                 let lease = lock.acquire().await.unwrap();
                 most.set(by(1).max(most.get()));
@@ -114,10 +112,7 @@ async fn crowd(mut stack: Stack, kind: Kind) {
                 eventually(|| kind != Kind::Semaphore || most.get() == all[0]).await;
                 tokio::time::sleep(ms(1)).await;
                 by(-1);
-                lease
-                    .commit(&[Command::new("INCR").key("n")])
-                    .await
-                    .unwrap();
+                lease.commit(&incr).await.unwrap();
             }
         });
     }

@@ -35,12 +35,8 @@ fn lock(proxy: &Proxy) -> TestLock {
 }
 
 async fn after_a_release_or_commit_of_unknown_outcome_only_these_may_follow_and_nothing_remains() {
-    for (commits, fault) in [
-        (false, LoseReply),
-        (false, LoseRequest),
-        (true, LoseReply),
-        (true, LoseRequest),
-    ] {
+    let faults = [LoseReply, LoseRequest].into_iter();
+    for (commits, fault) in faults.flat_map(|fault| [(false, fault), (true, fault)]) {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, fault]).await;
         let lease = lock(&proxy).try_acquire().await.unwrap();
@@ -71,13 +67,8 @@ async fn a_commit_of_unknown_outcome_may_be_followed_by_another() {
         let mut stack = Stack::spawn();
         let proxy = Proxy::before(&stack, [Pass, fault]).await;
         let lease = lock(&proxy).try_acquire().await.unwrap();
-        assert!(
-            lease
-                .commit(&incr())
-                .await
-                .unwrap_err()
-                .is_outcome_unknown()
-        );
+        let first = lease.commit(&incr()).await.unwrap_err();
+        assert!(first.is_outcome_unknown());
         let second = lease.commit(&incr()).await;
         assert_eq!(second.is_ok(), is_held);
         assert!(second.is_ok() || second.is_err_and(|error| error.is_outcome_unknown()));
@@ -111,10 +102,7 @@ fn a_commit_behind_a_release_of_unknown_outcome_is_unknown_and_not_to_be_made_ag
 async fn a_release_or_commit_that_was_turned_away_leaves_the_lease_as_it_was(mut stack: Stack) {
     let lease = stack.lock("a").try_acquire().await.unwrap();
     let _: () = stack.redis("CONFIG SET min-replicas-to-write 1");
-    assert_eq!(
-        lease.commit(&incr()).await.unwrap_err().code(),
-        "unavailable"
-    );
+    assert_eq!(code(lease.commit(&incr()).await), "unavailable");
     assert!(!lease.remaining().is_zero());
     let _: () = stack.redis("CONFIG SET min-replicas-to-write 0");
     lease.exec(&incr()).await.unwrap();

@@ -20,7 +20,10 @@ async fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(mut sta
     let holder = stack.lock("a").acquire().await.unwrap();
     let (client, seen) = stack.watched();
     let lock = client.lock("a").wait_timeout(ms(150));
+    let began = std::time::Instant::now();
     let error = lock.acquire().await.unwrap_err();
+    // That is far below the lock's default wait and ttl.
+    assert!(began.elapsed() < ms(2_000));
     // The request that gives up was sent before anything else could run.
     assert_eq!((error.code(), seen.abandoned()), ("held", 1));
     let Error::Held { requests, .. } = error else {
@@ -32,6 +35,7 @@ async fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(mut sta
         (vec![requests], requests as usize)
     );
     stack.has_waiters(0).await;
+    stack.has_listeners(0).await;
     holder.release().await.unwrap();
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
@@ -48,6 +52,7 @@ async fn a_wait_that_is_dropped_leaves_the_queue_in_the_background(mut stack: St
     // That last request leaves the queue.
     assert!(seen.requests_in_vain()[0] >= 2);
     stack.has_waiters(0).await;
+    stack.has_listeners(0).await;
     holder.release().await.unwrap();
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
@@ -60,6 +65,7 @@ async fn a_wait_that_is_over_before_the_first_answer_leaves_the_queue_too(mut st
     assert_eq!((error.code(), seen.abandoned()), ("held", 1));
     assert_eq!(seen.events(), ["gave_up"]);
     stack.has_waiters(0).await;
+    stack.has_listeners(0).await;
     holder.release().await.unwrap();
     // The same call gets a lock that is free.
     let free = timeout(ms(60_000), lock.acquire()).await.unwrap();

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgelock::{Command, Error, Lease, Runtime, Transport};
+use edgelock::{Command, Error, Lease, Lock, Runtime, Transport};
 
 use crate::support::faulty::Fault::{LoseReply, LoseRequest, Pass};
 use crate::support::faulty::{self, Proxy};
@@ -14,13 +14,30 @@ use crate::support::{Stack, code, eventually, ms, over};
 
 const TTL: Duration = ms(2_000);
 
-/// Work that goes on until it is stopped, and notes that it was.
+/// Notes that it was dropped.
 struct Stopped(Rc<Cell<bool>>);
 
 impl Drop for Stopped {
     fn drop(&mut self) {
         self.0.set(true);
     }
+}
+
+/// Runs work that begins so, and goes on until it is stopped. Returns the code of the error.
+async fn stopped<T: Transport, R: Runtime>(
+    lock: &Lock<T, R>,
+    begins: impl AsyncFnOnce(),
+) -> &'static str {
+    let stopped = Rc::new(Cell::new(false));
+    let outcome: Result<(), Error> = lock
+        .run(async |_| {
+            let _stopped = Stopped(stopped.clone());
+            begins().await;
+            pending().await
+        })
+        .await;
+    assert!(stopped.get());
+    code(outcome)
 }
 
 /// Waits until a client has told an event so often.
@@ -35,7 +52,6 @@ fn ok<T: Transport, R: Runtime>(_: &Lease<T, R>) -> Result<(), Error> {
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
-        work_longer_than_the_ttl_has_the_lock_until_it_is_done,
         nothing_of_a_run_goes_on_after_it_returned,
         the_error_of_the_work_is_returned_whatever_becomes_of_the_lock,
         work_is_stopped_at_the_next_renewal_after_the_lock_was_lost,
@@ -48,22 +64,6 @@ over! {
         a_dropped_lease_and_a_dropped_run_are_released_in_the_background,
         a_lease_that_was_given_back_or_handed_over_is_not_released_when_it_is_dropped,
     }
-}
-
-async fn work_longer_than_the_ttl_has_the_lock_until_it_is_done(mut stack: Stack) {
-    let (client, seen) = stack.watched();
-    let lock = client.lock("a").ttl(TTL);
-    let done = lock
-        .run(async |lease| {
-            until(&seen, "renewed", 4).await;
-            assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-            assert!(!lease.remaining().is_zero());
-            Ok::<_, Error>(7)
-        })
-        .await;
-    assert_eq!(done, Ok(7));
-    assert!(!stack.redis::<bool>("EXISTS a"));
-    assert_eq!(seen.events().last().unwrap(), "released");
 }
 
 async fn nothing_of_a_run_goes_on_after_it_returned(stack: Stack) {
@@ -121,17 +121,11 @@ async fn the_error_of_the_work_is_returned_whatever_becomes_of_the_lock(mut stac
 async fn work_is_stopped_at_the_next_renewal_after_the_lock_was_lost(mut stack: Stack) {
     let (client, seen) = stack.watched();
     let lock = client.lock("a").ttl(TTL);
-    let stopped = Rc::new(Cell::new(false));
-    let outcome: Result<(), Error> = lock
-        .run(async |_| {
-            let _stopped = Stopped(stopped.clone());
-            until(&seen, "renewed", 1).await;
-            let _: () = stack.redis("SET a another");
-            pending().await
-        })
-        .await;
-    assert_eq!(code(outcome), "lost");
-    assert!(stopped.get());
+    let begins = async || {
+        until(&seen, "renewed", 1).await;
+        let _: () = stack.redis("SET a another");
+    };
+    assert_eq!(stopped(&lock, begins).await, "lost");
     // The loss is told before the deadline, and another's lock is left alone.
     assert_eq!(seen.events().last().unwrap(), "lost");
     assert_eq!(stack.redis::<String>("GET a"), "another");
@@ -154,24 +148,14 @@ async fn work_is_stopped_at_the_deadline_though_the_network_hangs(stack: Stack) 
     .await;
     let (client, seen) = watch(stack.route_by(&url));
     let lock = client.lock("a").ttl(TTL);
-    let stopped = Rc::new(Cell::new(false));
-    let outcome: Result<(), Error> = lock
-        .run(async |_| {
-            let _stopped = Stopped(stopped.clone());
-            pending().await
-        })
-        .await;
-    assert_eq!(code(outcome), "expired");
-    assert!(stopped.get());
+    assert_eq!(stopped(&lock, async || {}).await, "expired");
     assert_eq!(seen.events().last().unwrap(), "lost");
     assert_eq!(seen.under_way(), 0);
 }
 
 async fn a_renewal_that_fails_is_tried_again(stack: Stack) {
     // More faults than one renewal has attempts.
-    let faults = [Pass]
-        .into_iter()
-        .chain([LoseRequest, LoseRequest, LoseReply, LoseRequest]);
+    let faults = [Pass, LoseRequest, LoseRequest, LoseReply, LoseRequest];
     let proxy = Proxy::before(&stack, faults).await;
     let (client, seen) = watch(stack.route_by(&proxy.url));
     let lock = client.lock("a").ttl(ms(2_000));
@@ -187,15 +171,7 @@ async fn a_renewal_that_fails_is_tried_again(stack: Stack) {
 
 async fn work_that_takes_too_long_is_stopped_and_the_lock_released(mut stack: Stack) {
     let lock = stack.lock("a").ttl(TTL).max_hold(ms(500));
-    let stopped = Rc::new(Cell::new(false));
-    let outcome: Result<(), Error> = lock
-        .run(async |_| {
-            let _stopped = Stopped(stopped.clone());
-            pending().await
-        })
-        .await;
-    assert_eq!(code(outcome), "max_hold_exceeded");
-    assert!(stopped.get());
+    assert_eq!(stopped(&lock, async || {}).await, "max_hold_exceeded");
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
 

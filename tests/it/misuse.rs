@@ -5,7 +5,7 @@ use std::time::Duration;
 use edgelock::native::{Http, Tokio};
 use edgelock::{Bridge, Command, Error, Token};
 
-use crate::support::{Stack, TestClient, TestLock, client_of, code, ms, over};
+use crate::support::{Stack, TestClient, client_of, code, ms, over};
 
 over! {
     [spawn] {
@@ -27,17 +27,10 @@ async fn a_call_that_waits_for_a_lease_of_its_own_client_is_told_so(stack: Stack
     };
     let nested = lock.run(async |_| {
         let inner = client.lock("a").wait_timeout(short);
-        let said = told(inner.run(async |_| Ok::<_, Error>(())).await);
-        assert_eq!(
-            said,
-            r#"lock "a" is held by "first", another lease of this client"#
-        );
+        let own = r#"lock "a" is held by "first", another lease of this client"#;
+        assert_eq!(told(inner.run(async |_| Ok::<_, Error>(())).await), own);
         let both = client.lock_all(names.clone()).wait_timeout(short);
-        let said = told(both.acquire().await.map(drop));
-        assert_eq!(
-            said,
-            r#"lock "a" is held by "first", another lease of this client"#
-        );
+        assert_eq!(told(both.acquire().await.map(drop)), own);
         // Another client's is not.
         let other = stack.client().lock("a").wait_timeout(short);
         let said = told(other.acquire().await.map(drop));
@@ -155,17 +148,16 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         let made = Bridge::upstash("https://bridge.example", credential);
         assert_eq!(told(made), what, "{credential}");
     }
-    for (user, password) in [
+    let wrong = [
         ("", "x"),
         ("x", ""),
         ("a:b", "x"),
         ("x", "a\nb"),
         ("\u{7}", "x"),
-    ] {
-        assert_eq!(
-            told(Bridge::webdis("https://bridge.example", user, password)),
-            NO_WEBDIS_USER
-        );
+    ];
+    for (user, password) in wrong {
+        let made = Bridge::webdis("https://bridge.example", user, password);
+        assert_eq!(told(made), NO_WEBDIS_USER);
     }
 }
 
@@ -207,6 +199,8 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
         let what = about(name, what);
         assert_eq!(told(client.lock(name).check()), what);
         assert_eq!(told(client.semaphore(name, 2).check()), what);
+        assert_eq!(told(client.read_write(name).read().check()), what);
+        assert_eq!(told(client.read_write(name).write().check()), what);
         assert_eq!(told(client.reentrant(name, "owner").check()), what);
         assert_eq!(told(client.once(name).check()), what);
         assert_eq!(told(client.throttle(name, ms(9)).check()), what);
@@ -222,39 +216,27 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
     assert_eq!(told(none.check()), what);
     let many: Vec<String> = (0..33).map(|n| n.to_string()).collect();
     let none: [&str; 0] = [];
-    for (lock, all, what) in [
-        (
-            client.lock_all(none),
-            "",
-            "names that are locked at once are 1 to 32, not 0",
-        ),
-        (
-            client.lock_all(&many),
-            &many.join(", "),
-            "names that are locked at once are 1 to 32, not 33",
-        ),
-        (
-            client.lock_all(["a", "b", "a"]),
-            "a, b, a",
-            "\"a\" is among the names twice",
-        ),
-        (client.lock_all(["a", ""]), "a, ", EMPTY),
-        (client.lock_all(["b", "{a}"]), "b, {a}", braces),
-        (client.lock_all(["b", "a}"]), "b, a}", outside),
-        (
-            client.lock_all(["a", "b"]).signal_list("c"),
-            "a, b",
-            "several names at once have no signal list: other programs' waiters block on a list of each name",
-        ),
+    let number = |count: usize| format!("names that are locked at once are 1 to 32, not {count}");
+    assert_eq!(told(client.lock_all(none).check()), about("", &number(0)));
+    let all = about(&many.join(", "), &number(33));
+    assert_eq!(told(client.lock_all(&many).check()), all);
+    for (names, what) in [
+        (&["a", "b", "a"][..], "\"a\" is among the names twice"),
+        (&["a", ""], EMPTY),
+        (&["b", "{a}"], braces),
+        (&["b", "a}"], outside),
     ] {
-        assert_eq!(told(lock.check()), about(all, what));
+        let all = about(&names.join(", "), what);
+        assert_eq!(told(client.lock_all(names).check()), all);
     }
+    let signals = client.lock_all(["a", "b"]).signal_list("c");
+    let what = "several names at once have no signal list: other programs' waiters block on a list of each name";
+    assert_eq!(told(signals.check()), about("a, b", what));
 }
 
 #[test]
 fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
     let client = offline();
-    type Set = fn(TestLock) -> TestLock;
     let no_ttl = |given: &str| {
         format!("a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not {given}")
     };
@@ -263,86 +245,64 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
             "a wait for replicas is for 1 or more of them, within 1 ms to 60 s, in whole milliseconds, not for {given}"
         )
     };
-    let wrong: [(Set, String); 19] = [
-        (|lock| lock.ttl(Duration::ZERO), no_ttl("0 ms")),
-        (|lock| lock.ttl(ms(3)), no_ttl("3 ms")),
-        (
-            |lock| lock.ttl(Duration::from_micros(4_500)),
-            no_ttl("4.500000 ms"),
-        ),
-        (
-            |lock| lock.ttl(Duration::from_nanos(10_000_001)),
-            no_ttl("10.000001 ms"),
-        ),
-        (
-            |lock| lock.ttl(Duration::from_secs(366 * 86_400 + 1)),
-            no_ttl("31622401000 ms"),
-        ),
-        (
-            |lock| lock.ttl(Duration::MAX),
-            no_ttl("18446744073709551615.999999 ms"),
-        ),
-        (
-            |lock| lock.wait_for_replicas(0, ms(100)),
-            no_replicas("0 within 100 ms"),
-        ),
-        (
-            |lock| lock.wait_for_replicas(1, Duration::ZERO),
-            no_replicas("1 within 0 ms"),
-        ),
-        (
-            |lock| lock.wait_for_replicas(1, Duration::from_micros(999)),
-            no_replicas("1 within 0.999000 ms"),
-        ),
-        (
-            |lock| lock.wait_for_replicas(1, Duration::from_micros(10_500)),
-            no_replicas("1 within 10.500000 ms"),
-        ),
-        (
-            |lock| lock.max_requests(0),
-            "an acquisition has 1 request or more, not 0".to_owned(),
-        ),
-        (
-            |lock| lock.wait_for_replicas(1, ms(60_001)),
-            no_replicas("1 within 60001 ms"),
-        ),
-        (
-            |lock| lock.label(&"l".repeat(129)),
-            "a label has up to 128 bytes, and this one 129".to_owned(),
-        ),
-        (
-            |lock| lock.signal_list(""),
-            "the signal list cannot be \"\": it is a key of its own, neither empty nor the lock's"
-                .to_owned(),
-        ),
-        (
-            |lock| lock.signal_list("a"),
-            "the signal list cannot be \"a\": it is a key of its own, neither empty nor the lock's"
-                .to_owned(),
-        ),
-        (
-            |lock| lock.signal_list("{a}:queue"),
-            "the signal list cannot be \"{a}:queue\": a key with this ending belongs to a lock"
-                .to_owned(),
-        ),
-        (
-            |lock| lock.signal_list("{b}:fence"),
-            "the signal list cannot be \"{b}:fence\": a key with this ending belongs to a lock"
-                .to_owned(),
-        ),
-        // The first invalid option is told.
-        (
-            |lock| lock.ttl(ms(1)).label(&"l".repeat(129)),
-            no_ttl("1 ms"),
-        ),
-        (
-            |lock| lock.label(&"l".repeat(129)).ttl(ms(1)),
-            "a label has up to 128 bytes, and this one 129".to_owned(),
-        ),
-    ];
-    for (set, what) in wrong {
-        assert_eq!(told(set(client.lock("a")).check()), about("a", &what));
+    let day = Duration::from_secs(86_400);
+    let part = Duration::from_micros;
+    for (ttl, given) in [
+        (Duration::ZERO, "0 ms"),
+        (ms(3), "3 ms"),
+        (part(4_500), "4.500000 ms"),
+        (Duration::from_nanos(10_000_001), "10.000001 ms"),
+        (366 * day + ms(1), "31622400001 ms"),
+        (Duration::MAX, "18446744073709551615.999999 ms"),
+    ] {
+        let lock = client.lock("a").ttl(ttl);
+        assert_eq!(told(lock.check()), about("a", &no_ttl(given)));
     }
+    for ttl in [ms(4), 366 * day] {
+        assert_eq!(client.lock("a").ttl(ttl).check(), Ok(()));
+    }
+    for (count, within, given) in [
+        (0, ms(100), "0 within 100 ms"),
+        (1, Duration::ZERO, "1 within 0 ms"),
+        (1, part(999), "1 within 0.999000 ms"),
+        (1, part(10_500), "1 within 10.500000 ms"),
+        (1, ms(60_001), "1 within 60001 ms"),
+    ] {
+        let lock = client.lock("a").wait_for_replicas(count, within);
+        assert_eq!(told(lock.check()), about("a", &no_replicas(given)));
+    }
+    let of_its_own = "it is a key of its own, neither empty nor the lock's";
+    let of_a_lock = "a key with this ending belongs to a lock";
+    for (list, why) in [
+        ("", of_its_own),
+        ("a", of_its_own),
+        ("{a}:queue", of_a_lock),
+        ("{b}:fence", of_a_lock),
+    ] {
+        let what = format!("the signal list cannot be {list:?}: {why}");
+        assert_eq!(
+            told(client.lock("a").signal_list(list).check()),
+            about("a", &what)
+        );
+    }
+    let (long, no_label) = (
+        "l".repeat(129),
+        "a label has up to 128 bytes, and this one 129",
+    );
+    let lock = || client.lock("a");
+    for (lock, what) in [
+        (
+            lock().max_requests(0),
+            "an acquisition has 1 request or more, not 0",
+        ),
+        (lock().label(&long), no_label),
+        // The first invalid option is told.
+        (lock().ttl(ms(1)).label(&long), &no_ttl("1 ms")),
+        (lock().label(&long).ttl(ms(1)), no_label),
+    ] {
+        assert_eq!(told(lock.check()), about("a", what));
+    }
+    assert_eq!(lock().label(&"ü".repeat(64)).check(), Ok(()));
     for (checked, what) in [
         (
             client.throttle("a", Duration::ZERO).check(),
@@ -375,8 +335,7 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
 
 #[test]
 fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
-    type Set = fn(TestClient) -> TestClient;
-    let half = Duration::from_micros(500);
+    let part = Duration::from_micros;
     let no_quarantine = |given: &str| {
         format!("a quarantine is 1 ms to 366 days, in whole milliseconds, not {given}")
     };
@@ -387,36 +346,28 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
             "a fence is remembered for 1 minute to 366 days, in whole milliseconds, not {given}"
         )
     };
-    let wrong: [(Set, String); 7] = [
+    let (none, too_long) = (Duration::ZERO, Duration::from_secs(366 * 86_400 + 1));
+    let no_attempts = "an operation is attempted once or more, not 0 times".to_owned();
+    let first = offline().restart_quarantine(Duration::MAX);
+    for (client, what) in [
+        (offline().max_attempts(0), no_attempts),
+        (offline().request_timeout(none), no_time_out("0 ms")),
         (
-            |client| client.max_attempts(0),
-            "an operation is attempted once or more, not 0 times".to_owned(),
-        ),
-        (
-            |client| client.request_timeout(Duration::ZERO),
-            no_time_out("0 ms"),
-        ),
-        (
-            |client| client.request_timeout(Duration::from_micros(500)),
+            offline().request_timeout(part(500)),
             no_time_out("0.500000 ms"),
         ),
         (
-            |client| client.restart_quarantine(Duration::from_micros(10_500)),
+            offline().restart_quarantine(part(10_500)),
             no_quarantine("10.500000 ms"),
         ),
-        (|client| client.fence_life(ms(59_999)), no_life("59999 ms")),
-        (
-            |client| client.fence_life(Duration::from_secs(366 * 86_400 + 1)),
-            no_life("31622401000 ms"),
-        ),
+        (offline().fence_life(ms(59_999)), no_life("59999 ms")),
+        (offline().fence_life(too_long), no_life("31622401000 ms")),
         // The first invalid option is told.
         (
-            |client| client.restart_quarantine(Duration::MAX).max_attempts(0),
+            first.max_attempts(0),
             no_quarantine("18446744073709551615.999999 ms"),
         ),
-    ];
-    for (set, what) in wrong {
-        let client = set(offline());
+    ] {
         let what = about("a", &what);
         assert_eq!(told(client.lock("a").check()), what);
         assert_eq!(told(client.once("a").check()), what);
@@ -425,12 +376,10 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
         assert_eq!(told(client.shard_of("b").lock("a").check()), what);
     }
     // What is not stored may have any part of a millisecond.
+    let half = part(500);
     let exact = offline().request_timeout(ms(1) + half).lock("a");
-    exact
-        .wait_timeout(half)
-        .max_hold(half)
-        .check()
-        .expect("exact times");
+    let exact = exact.wait_timeout(half).max_hold(half);
+    exact.check().expect("exact times");
 }
 
 #[test]
@@ -463,13 +412,8 @@ fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
         assert_eq!(told(lock.check_reads(&reads)), about("a", &what));
     }
     let many = (0..1_000).fold(Command::new("MGET"), |command, _| command.key("x"));
-    assert_eq!(
-        told(lock.check_reads(&[many])),
-        about(
-            "a",
-            "the command \"MGET\" has 1001 words, and may have 1000; split it"
-        )
-    );
+    let what = "the command \"MGET\" has 1001 words, and may have 1000; split it";
+    assert_eq!(told(lock.check_reads(&[many])), about("a", what));
     let of = |name: &str| Command::new(name);
     for (command, what) in [
         (
@@ -519,36 +463,19 @@ async fn a_write_that_cannot_be_sent_is_told_and_changes_nothing(mut stack: Stac
     let client = stack.client();
     let own = "command 1 (\"SET\") would write to the key of the lock itself, which says who holds it; keep data under another key";
     let time = || Command::new("TIME");
+    let no_key = "word 1 of command 1 (INCR) is a key: append it by `Command::key`";
+    let long = "the commands have more than 16777216 bytes together; send less at once";
+    let set = |key: &str| Command::new("SET").key(key);
     for (lock, of, command, what) in [
-        (
-            client.lock("a"),
-            "a",
-            Command::new("SET").key("a").arg(5),
-            own,
-        ),
-        (
-            client.semaphore("b", 2),
-            "b",
-            Command::new("SET").key("b").arg(5),
-            own,
-        ),
-        (
-            client.lock_all(["c", "d"]),
-            "c, d",
-            Command::new("SET").key("d").arg(5),
-            own,
-        ),
-        (
-            client.lock("e"),
-            "e",
-            Command::new("INCR").arg("n"),
-            "word 1 of command 1 (INCR) is a key: append it by `Command::key`",
-        ),
+        (client.lock("a"), "a", set("a").arg(5), own),
+        (client.semaphore("b", 2), "b", set("b").arg(5), own),
+        (client.lock_all(["c", "d"]), "c, d", set("d").arg(5), own),
+        (client.lock("e"), "e", Command::new("INCR").arg("n"), no_key),
         (
             client.lock("f"),
             "f",
-            Command::new("SET").key("n").arg("x".repeat(17 << 20)),
-            "the commands have more than 16777216 bytes together; send less at once",
+            set("n").arg("x".repeat(17 << 20)),
+            long,
         ),
     ] {
         let lease = lock.try_acquire().await.unwrap();

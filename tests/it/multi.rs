@@ -4,6 +4,7 @@ use edgelock::{Command, Error};
 
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
+use crate::support::watched::WatchedClient;
 use crate::support::{Stack, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
@@ -44,10 +45,6 @@ impl Stack {
         self.redis(&format!("GET {name}"))
     }
 
-    fn waiters_of(&mut self, name: &str) -> usize {
-        self.waiters_for(name)
-    }
-
     fn are_free<const N: usize>(&mut self, names: [&str; N]) -> bool {
         self.redis::<usize>(&format!("EXISTS {}", names.join(" "))) == 0
     }
@@ -67,12 +64,7 @@ fn held<O: std::fmt::Debug>(outcome: Result<O, Error>) -> (String, Option<std::t
 async fn all_names_have_one_token_and_one_fence_above_the_last_of_each(mut stack: Stack) {
     // The last fence of one name is ahead of Redis's clock.
     let ahead = 8_000_000_000_000_000_u64;
-    let fence = format!("v1 {ahead} 604800000 ,");
-    let set = redis::cmd("SET")
-        .arg("{b}:fence")
-        .arg(fence)
-        .exec(&mut *stack.redis.0);
-    set.expect("redis answers");
+    stack.store("{b}:fence", &format!("v1 {ahead} 604800000 ,"));
     let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
     assert_eq!(lease.fence(), ahead + 1);
     for name in ["a", "b", "c"] {
@@ -151,7 +143,7 @@ async fn a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back(mut st
         let lease = stack.all(["a", "b", "c"]).try_acquire().await.unwrap();
         let waiting = stack.lock("c").wait_timeout(LONG);
         let waiter = meanwhile(async move { waiting.acquire().await });
-        eventually(|| stack.waiters_of("c") == 1).await;
+        eventually(|| stack.waiters_for("c") == 1).await;
         assert!(stack.lock(lost).force_release().await.unwrap());
         assert_eq!(code(lease.renew().await), "lost");
         assert!(stack.are_free(["a", "b"]));
@@ -214,7 +206,7 @@ async fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(m
     let holder = stack.lock("a").try_acquire().await.unwrap();
     let waiting = stack.all(["a", "c"]).wait_timeout(LONG);
     let waiter = meanwhile(async move { waiting.acquire().await });
-    eventually(|| stack.waiters_of("c") == 1).await;
+    eventually(|| stack.waiters_for("c") == 1).await;
     let semaphore = stack.client().semaphore("c", 2);
     let first = semaphore.try_acquire().await.unwrap();
     let second = semaphore.try_acquire().await.unwrap();
@@ -231,7 +223,7 @@ async fn so_many_of_the_longest_names_are_waited_for_and_taken(mut stack: Stack)
     let all = stack.client().lock_all(&names).wait_timeout(LONG);
     let holder = stack.lock(&names[31]).try_acquire().await.unwrap();
     let waiter = meanwhile(async move { all.acquire().await });
-    eventually(|| stack.waiters_of(&names[31]) == 1).await;
+    eventually(|| stack.waiters_for(&names[31]) == 1).await;
     holder.release().await.unwrap();
     let lease = waiter.await.unwrap().unwrap();
     let writes: Vec<Command> = (0..32).map(|_| Command::new("INCR").key("n")).collect();
@@ -243,13 +235,8 @@ async fn so_many_of_the_longest_names_are_waited_for_and_taken(mut stack: Stack)
 async fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(mut stack: Stack) {
     let proxy = Proxy::before(&stack, [Withhold]).await;
     let client = proxy.client.clone().request_timeout(ms(500));
-    let call = tokio::task::spawn_local(async move {
-        client
-            .lock_all(["a", "b"])
-            .ttl(ms(60_000))
-            .try_acquire()
-            .await
-    });
+    let lock = client.lock_all(["a", "b"]).ttl(ms(60_000));
+    let call = meanwhile(async move { lock.try_acquire().await });
     eventually(|| stack.holder("b").is_some()).await;
     let _: () = stack.redis("DEL b");
     let outcome = call.await.unwrap();
@@ -260,16 +247,15 @@ async fn an_acquisition_that_lost_one_name_before_its_repeat_holds_none(mut stac
 async fn a_waiter_that_is_told_in_vain_leaves_the_name_to_the_next(mut stack: Stack) {
     let first = stack.lock("a").try_acquire().await.unwrap();
     let second = stack.lock("b").try_acquire().await.unwrap();
-    let (both, _) = stack
-        .listens(1, 3, |client| client.lock_all(["a", "b"]).fair(false))
-        .await;
+    let barges = |client: &WatchedClient| client.lock_all(["a", "b"]).fair(false);
+    let (both, _) = stack.listens(1, 3, barges).await;
     let (single, seen) = stack.listens(2, 2, |client| client.lock("a")).await;
     first.release().await.unwrap();
     // The first in the queue cannot have this name, since it waits for the other one too. So
     // the next waiter is handed it, without asking.
     let lease = single.await.unwrap();
     assert_eq!(seen.requests_of_grants(), [2]);
-    eventually(|| stack.waiters_of("b") == 1).await;
+    eventually(|| stack.waiters_for("b") == 1).await;
     lease.release().await.unwrap();
     second.release().await.unwrap();
     both.await.unwrap().release().await.unwrap();
@@ -280,10 +266,8 @@ async fn a_release_of_all_names_hands_each_to_its_waiter(mut stack: Stack) {
     let holder = all.try_acquire().await.unwrap();
     let mut waiters = Vec::new();
     for (place, name) in ["a", "b"].into_iter().enumerate() {
-        let (waiter, seen) = stack
-            .listens(place + 1, 3, |client| client.lock(name))
-            .await;
-        waiters.push((waiter, seen));
+        let waits = stack.listens(place + 1, 3, |client| client.lock(name));
+        waiters.push(waits.await);
     }
     holder.release().await.unwrap();
     for (waiter, seen) in waiters {
@@ -298,9 +282,8 @@ async fn readers_and_writers_that_leave_tell_the_waiter_too(mut stack: Stack) {
     let read_write = stack.client().read_write("b");
     for lock in [read_write.read(), read_write.write()] {
         let holder = lock.try_acquire().await.unwrap();
-        let (waiter, seen) = stack
-            .listens(1, 3, |client| client.lock_all(["a", "b"]))
-            .await;
+        let waits = stack.listens(1, 3, |client| client.lock_all(["a", "b"]));
+        let (waiter, seen) = waits.await;
         holder.release().await.unwrap();
         let lease = waiter.await.unwrap();
         assert_eq!(seen.requests_of_grants(), [4]);

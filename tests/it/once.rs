@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use edgelock::{Client, Command, Error, OnceOutcome, Runtime, Transport};
-use testkit::stack::{self, RedisCluster};
 use tokio::task::{JoinHandle, JoinSet};
 
 use OnceOutcome::{Executed, NotKept, Replayed};
@@ -13,12 +12,11 @@ use OnceOutcome::{Executed, NotKept, Replayed};
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest};
 use crate::support::faulty::Proxy;
 use crate::support::noted::noting;
-use crate::support::{Stack, alone, client, code, eventually, ms, over};
+use crate::support::{Stack, alone, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 alone! {
     the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent,
-    it_is_executed_once_whichever_node_of_a_cluster_has_it,
 }
 
 over! {
@@ -593,30 +591,4 @@ async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent()
     }
     assert_eq!(once().fingerprint(&"x".repeat(128)).check(), Ok(()));
     assert!(!noted.was_asked());
-}
-
-async fn it_is_executed_once_whichever_node_of_a_cluster_has_it() {
-    let cluster = RedisCluster::start();
-    let bridge = stack::Bridge::options().cluster(cluster.url()).start();
-    let bridge = bridge.expect("a bridge");
-    let of = || client(bridge.url(), bridge.token());
-    for key in ["a", "b", "c"] {
-        let (end, ended) = tokio::sync::oneshot::channel::<()>();
-        let (once, waiting) = (of().once(key), of().once(key).wait_timeout(LONG));
-        let begun = Rc::new(Cell::new(false));
-        let noted = begun.clone();
-        let first = meanwhile(async move {
-            once.run(async |_| {
-                noted.set(true);
-                let _ = ended.await;
-                Ok::<_, Error>(7)
-            })
-            .await
-        });
-        eventually(|| begun.get()).await;
-        let waiter = meanwhile(async move { waiting.run(never::<u32, _>).await });
-        drop(end);
-        assert_eq!(first.await.unwrap(), Ok(Executed(7)));
-        assert_eq!(waiter.await.unwrap(), Ok(Replayed(7)));
-    }
 }

@@ -9,12 +9,10 @@ use crate::waiting::{LONG, Watched, acquire, meanwhile};
 
 over! {
     [upstash, webdis, on_redis_6_2, on_redis_8, on_valkey_9] {
-        a_release_hands_the_lock_to_the_first_waiter_at_no_further_request,
         a_commit_and_a_forced_release_hand_over_too,
         a_waiter_that_may_send_no_more_requests_goes_on_listening,
         a_waiter_that_does_not_listen_is_passed_over,
         a_waiter_whose_stream_breaks_polls,
-        a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_behind,
         a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on,
         a_lease_that_outlasts_a_waiters_liveness_is_made_whole_when_it_is_handed_over,
         a_waiter_reads_under_the_lock_that_it_was_handed,
@@ -34,26 +32,6 @@ async fn listening(stack: &mut Stack) -> (JoinHandle<Result<Watched, Error>>, Se
     let requests = if is_first { 3 } else { 2 };
     eventually(|| seen.waits_quietly(requests)).await;
     (waiter, seen)
-}
-
-async fn a_release_hands_the_lock_to_the_first_waiter_at_no_further_request(mut stack: Stack) {
-    let holder = stack.lock("a").acquire().await.unwrap();
-    let (first, seen) = listening(&mut stack).await;
-    let (second, seen_of_second) = listening(&mut stack).await;
-    holder.release().await.unwrap();
-    let lease = first.await.unwrap().unwrap();
-    assert_eq!(stack.redis::<String>("GET a"), lease.token().expose());
-    assert_eq!(stack.last_fence("a"), lease.fence());
-    assert!(lease.fence() > holder.fence());
-    assert!(lease.remaining() > ms(9_000) && lease.remaining() <= ms(9_898));
-    assert_eq!(seen.requests_of_grants(), [3]);
-    assert_eq!(seen.events(), ["contended", "acquired"]);
-    assert_eq!(stack.waiters(), 1);
-    lease.release().await.unwrap();
-    second.await.unwrap().unwrap().release().await.unwrap();
-    // The second need not: the first would have taken the lock, and handed it on.
-    assert_eq!(seen_of_second.requests_of_grants(), [2]);
-    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
 async fn a_commit_and_a_forced_release_hand_over_too(mut stack: Stack) {
@@ -107,23 +85,6 @@ async fn a_waiter_whose_stream_breaks_polls(mut stack: Stack) {
     eventually(|| seen.sent() > 3).await;
     holder.release().await.unwrap();
     waiter.await.unwrap().unwrap().release().await.unwrap();
-}
-
-async fn a_wait_that_is_dropped_or_over_leaves_neither_lock_nor_place_nor_listener_behind(
-    mut stack: Stack,
-) {
-    let holder = stack.lock("a").acquire().await.unwrap();
-    let (client, _) = stack.watched();
-    let dropped = acquire(&client);
-    stack.has_listeners(1).await;
-    stack.has_waiters(1).await;
-    dropped.abort();
-    let over = stack.lock("a").wait_timeout(ms(150)).acquire().await;
-    assert_eq!(over.unwrap_err().code(), "held");
-    stack.has_listeners(0).await;
-    stack.has_waiters(0).await;
-    holder.release().await.unwrap();
-    assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
 async fn a_waiter_that_gives_up_the_lock_it_was_just_handed_hands_it_on(mut stack: Stack) {

@@ -1,7 +1,6 @@
 //! A lock over several Redis servers that know nothing of each other: a majority of bridges grants
 //! it, or nobody has it.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,7 +11,9 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::{Fault, Proxy};
 use crate::support::kinds::Kind;
-use crate::support::{Http, TestClient, TestLock, Tokio, alone, code, eventually, ms, run};
+use crate::support::{
+    Http, Section, TestClient, TestLock, Tokio, alone, code, eventually, ms, run,
+};
 
 alone! {
     a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere,
@@ -80,9 +81,11 @@ impl Bridges {
 }
 
 fn client<'a>(bridges: impl Iterator<Item = &'a stack::Bridge>) -> TestClient {
-    let bridges =
-        bridges.map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge"));
-    Client::quorum(bridges, Http::default(), Tokio::default()).expect("a quorum")
+    Client::quorum(bridges.map(route), Http::default(), Tokio::default()).expect("a quorum")
+}
+
+fn route(bridge: &stack::Bridge) -> Bridge {
+    Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge")
 }
 
 fn lock(client: &TestClient) -> TestLock {
@@ -125,10 +128,8 @@ async fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere(
     lease.release().await.expect("held");
     bridges.no_vote_is_left().await;
     assert_eq!(code(lease.renew().await), "released");
-    assert_eq!(
-        bridges.lock().inspect().await.expect("answers").holder,
-        None
-    );
+    let state = bridges.lock().inspect().await.expect("answers");
+    assert_eq!(state.holder, None);
 }
 
 async fn a_minority_may_be_dead_or_mute() {
@@ -138,10 +139,7 @@ async fn a_minority_may_be_dead_or_mute() {
     let mute = bridges.0.last().expect("four");
     mute.freeze();
     let dead = Bridge::upstash("http://127.0.0.1:1", "credential").expect("an address");
-    let four = bridges
-        .0
-        .iter()
-        .map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).expect("a bridge"));
+    let four = bridges.0.iter().map(route);
     let client = Client::quorum(four.chain([dead]), Http::default(), Tokio::default());
     let lock = lock(&client.expect("a quorum"));
     let done = lock
@@ -262,14 +260,8 @@ async fn of_a_split_vote_nothing_is_left_and_somebody_wins() {
     assert!(matches!(error, Error::Held { remaining: Some(left), .. } if left > TTL));
     eventually(|| bridges.votes() == 2).await;
     bridges.say(0, &format!("DEL {NAME}"));
-    bridges
-        .lock()
-        .try_acquire()
-        .await
-        .expect("three of four")
-        .release()
-        .await
-        .expect("held");
+    let lease = bridges.lock().try_acquire().await.expect("three of four");
+    lease.release().await.expect("held");
     bridges.say(1, &format!("DEL {NAME}"));
 
     let mut contenders = JoinSet::new();
@@ -320,20 +312,11 @@ async fn a_server_that_came_back_empty_has_no_say_until_a_ttl_has_passed() {
     // The first server lost all that it knew.
     let empty = stack::Bridge::spawn();
     let others = client([&empty, &bridges.0[1], &bridges.0[2]].into_iter());
-    let error = lock(&others)
-        .try_acquire()
-        .await
-        .expect_err("one may vote for it");
-    assert_eq!(error.code(), "held", "{error}");
+    assert_eq!(code(lock(&others).try_acquire().await), "held");
     lease.renew().await.expect("held by two");
     lease.release().await.expect("held by two");
-    lock(&others)
-        .acquire()
-        .await
-        .expect("free")
-        .release()
-        .await
-        .expect("held");
+    let lease = lock(&others).acquire().await.expect("free");
+    lease.release().await.expect("held");
 }
 
 async fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds_the_lock() {
@@ -354,12 +337,7 @@ async fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another
     assert!(state.quarantine_remaining > Some(WEEK - ms(600_000)));
 
     // Here a majority is counted.
-    let lock = bridges.lock();
-    lock.wait_timeout(ms(20_000))
-        .acquire()
-        .await
-        .expect("free")
-        .into_token();
+    bridges.lock().acquire().await.expect("free").into_token();
     let state = bridges.lock().inspect().await.expect("answers");
     assert!(state.holder.is_some() && state.quarantine_remaining.is_none());
     let held = client.lock(NAME).inspect().await;
@@ -400,13 +378,8 @@ async fn what_several_bridges_cannot_have_in_common_is_refused() {
         let refusal = lock.try_acquire().await.expect_err("one bridge");
         refused(refusal, "one bridge");
     }
-    refused(
-        client
-            .read(std::slice::from_ref(&get))
-            .await
-            .expect_err("which?"),
-        "`shard_of`",
-    );
+    let reads = [get];
+    refused(client.read(&reads).await.expect_err("which?"), "`shard_of`");
     let lock = || bridges.lock();
     for (lock, word) in [
         (lock().fair(true), "fair"),
@@ -420,69 +393,48 @@ async fn what_several_bridges_cannot_have_in_common_is_refused() {
     let debounce = client.debounce(NAME, TTL);
     let debounced = debounce.run(async || Ok::<_, Error>(())).await;
     refused(debounced.expect_err("one Redis"), "one bridge");
-    let error = bridges
-        .lock()
-        .acquire_and_read(std::slice::from_ref(&get))
-        .await;
-    refused(error.expect_err("no data"), "fence");
-    let tried = bridges
-        .lock()
-        .try_acquire_and_read(std::slice::from_ref(&get))
-        .await;
+    let read = lock().acquire_and_read(&reads).await;
+    refused(read.expect_err("no data"), "fence");
+    let tried = lock().try_acquire_and_read(&reads).await;
     refused(tried.expect_err("no data"), "fence");
-    let lease = bridges.lock().acquire().await.expect("free");
-    refused(
-        lease
-            .exec(std::slice::from_ref(&get))
-            .await
-            .expect_err("no data"),
-        "fence",
-    );
-    refused(lease.commit(&[get]).await.expect_err("no data"), "fence");
+    let lease = lock().acquire().await.expect("free");
+    refused(lease.exec(&reads).await.expect_err("no data"), "fence");
+    refused(lease.commit(&reads).await.expect_err("no data"), "fence");
     let tried = bridges.lock().try_acquire_and_read(&[]).await;
     assert!(matches!(tried, Ok((None, replies)) if replies.is_empty()));
     lease.commit(&[]).await.expect("a release");
     bridges.no_vote_is_left().await;
-
-    let twice = || Bridge::upstash("https://a.example", "credential").expect("a bridge");
-    for bridges in [vec![], vec![twice(), twice()]] {
-        let quorum = Client::quorum(bridges, Http::default(), Tokio::default());
-        refused(quorum.expect_err("no quorum"), "address");
-    }
 }
 
 #[test]
 fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
     const WORKERS: u32 = 32;
-    const SECTIONS: u32 = 1;
     run(async {
         let mut servers: Vec<_> = (0..5).map(|_| RedisServer::start(&[])).collect();
         let before = |server: &RedisServer| stack::Bridge::options().redis(server.url()).start();
-        let bridges: Vec<_> = servers
-            .iter()
-            .map(|server| before(server).unwrap())
-            .collect();
+        let bridges = servers.iter().map(|server| before(server).unwrap());
+        let bridges: Vec<_> = bridges.collect();
         let section = Rc::new(Section::default());
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
             let lock = lock(&client(bridges.iter())).wait_timeout(ms(240_000));
             let (lock, section) = (lock.max_requests(10_000), section.clone());
             workers.spawn_local(async move {
-                for _ in 0..SECTIONS {
-                    lock.run(async |lease: &Lease<_, _>| section.enter(lease.fence()).await)
-                        .await?;
-                }
-                Ok::<_, Error>(())
+                let enter = async |lease: &Lease<_, _>| {
+                    section.enter(lease.fence()).await;
+                    Ok::<_, Error>(())
+                };
+                lock.run(enter).await
             });
         }
-        eventually(|| section.entered.get() >= 5).await;
+        eventually(|| section.entered() >= 5).await;
         servers[3].freeze();
-        eventually(|| section.entered.get() >= 10).await;
+        eventually(|| section.entered() >= 10).await;
         servers[4].kill();
         while let Some(worker) = workers.join_next().await {
             worker.expect("one at a time").expect("its turn came");
         }
-        assert_eq!(section.entered.get(), WORKERS * SECTIONS);
+        assert_eq!(section.entered(), WORKERS);
         // The server now executes what it was sent meanwhile.
         servers[3].wake();
         let is_free = |server: &RedisServer| !server.ask::<bool>(&format!("EXISTS {NAME}"));
@@ -490,45 +442,19 @@ fn of_32_workers_one_at_a_time_is_inside_while_two_of_five_servers_fail() {
     });
 }
 
-/// A section that only one may be in at a time.
-#[derive(Default)]
-struct Section {
-    is_taken: Cell<bool>,
-    last_fence: Cell<u64>,
-    entered: Cell<u32>,
-}
-
-impl Section {
-    async fn enter(&self, fence: u64) -> Result<(), Error> {
-        assert!(!self.is_taken.replace(true), "two are inside");
-        assert!(self.last_fence.replace(fence) < fence);
-        tokio::time::sleep(ms(2)).await;
-        self.is_taken.set(false);
-        self.entered.set(self.entered.get() + 1);
-        Ok(())
-    }
-}
-
 #[test]
 fn a_lock_over_several_bridges_is_renewed_for_no_longer_than_one_that_came_back_empty_is_kept_from_a_say()
  {
     run(async {
         let bridges = Bridges::spawn(3);
-        let lease = bridges
-            .lock()
-            .wait_timeout(ms(20_000))
-            .acquire()
-            .await
-            .unwrap();
+        let lease = bridges.lock().acquire().await.unwrap();
         lease.renew_for(TTL).await.expect("no longer than the ttl");
         let refused = lease.renew_for(TTL + ms(1)).await;
         assert_eq!(code(refused), "invalid_argument");
         let client = bridges.client().restart_quarantine(2 * TTL);
         let resumed = lock(&client).resume(lease.into_token()).unwrap();
-        resumed
-            .renew_for(2 * TTL)
-            .await
-            .expect("no longer than the quarantine");
+        let renewed = resumed.renew_for(2 * TTL).await;
+        renewed.expect("no longer than the quarantine");
         assert!(resumed.remaining() > TTL);
         let refused = resumed.renew_for(2 * TTL + ms(1)).await;
         assert_eq!(code(refused), "invalid_argument");

@@ -63,15 +63,10 @@ over! {
         it_is_stored_as_a_hash_from_owner_to_count_with_the_ttl,
         its_owner_enters_again_and_only_the_last_release_frees_it,
         entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
-        a_service_with_redisson_sees_the_same_lock,
-        a_hold_of_redissons_has_a_fence_above_all_before,
         an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
         an_entry_that_ran_out_does_not_count_though_its_owner_came_again,
-        it_can_be_inspected_and_forced,
-        a_renewal_keeps_the_fence_for_a_week_behind_the_end,
         a_hash_that_is_no_lock_is_told_and_left_alone,
         an_inspection_does_not_count_entries_that_are_over,
-        what_it_cannot_do_is_refused,
     }
 }
 
@@ -128,40 +123,6 @@ async fn entering_again_for_less_does_not_shorten_what_the_outer_entry_has(mut s
     inner.release().await.unwrap();
     assert!(stack.redis::<u64>("PTTL a") > 9_000);
     outer.release().await.unwrap();
-}
-
-async fn a_service_with_redisson_sees_the_same_lock(mut stack: Stack) {
-    // Redisson's hold keeps other owners out. Our handler of the same owner enters it.
-    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-    let _: () = stack.redis("PEXPIRE a 30000");
-    let other = stack.reentrant("other").try_acquire().await;
-    assert_eq!(other.unwrap_err().code(), "held");
-    let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-    assert_eq!(stack.count(OWNER), 2);
-    // Redisson's watchdog keeps the lock for longer than our ttl.
-    assert!(stack.redis::<u64>("PTTL a") > 20_000);
-    nested.release().await.unwrap();
-    assert_eq!(stack.count(OWNER), 1);
-    // Our hold keeps Redisson's other owners out: Redisson takes only a key that does not
-    // exist, or has its field.
-    let _: () = stack.redis("DEL a");
-    let ours = stack.reentrant(OWNER).acquire().await.unwrap();
-    assert!(stack.redis::<bool>("EXISTS a") && !stack.redis::<bool>("HEXISTS a theirs:1"));
-    // Redisson's thread of the same owner enters our hold and leaves last, which frees the
-    // lock.
-    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-    ours.release().await.unwrap();
-    assert_eq!(stack.count(OWNER), 1);
-}
-
-async fn a_hold_of_redissons_has_a_fence_above_all_before(mut stack: Stack) {
-    let before = stack.reentrant(OWNER).acquire().await.unwrap();
-    before.release().await.unwrap();
-    let _: () = stack.redis(&format!("HINCRBY a {OWNER} 1"));
-    let nested = stack.reentrant(OWNER).acquire().await.unwrap();
-    assert!(nested.fence() > before.fence());
-    nested.release().await.unwrap();
-    let _: () = stack.redis("DEL a");
 }
 
 async fn the_last_release_wakes_waiters_on_redissons_channel(mut stack: Stack) {
@@ -260,30 +221,6 @@ async fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(mut st
     assert_eq!(stack.ends_of_entries(), [0; 0]);
 }
 
-async fn it_can_be_inspected_and_forced(mut stack: Stack) {
-    let lock = stack.reentrant(OWNER);
-    assert_eq!(lock.inspect().await.unwrap().holder, None);
-    let first = lock.acquire().await.unwrap();
-    let second = lock.acquire().await.unwrap();
-    let inspection = lock.inspect().await.unwrap();
-    let holder = inspection.holder.unwrap();
-    assert_eq!((holder.token.expose(), holder.count), (OWNER, 2));
-    assert_eq!(inspection.fence, Some(first.fence()));
-    assert!(lock.force_release().await.unwrap());
-    assert!(!lock.force_release().await.unwrap());
-    assert_eq!(code(first.renew().await), "lost");
-    assert_eq!(code(second.release().await), "lost");
-    assert!(!stack.redis::<bool>("EXISTS a"));
-}
-
-async fn a_renewal_keeps_the_fence_for_a_week_behind_the_end(mut stack: Stack) {
-    let lease = stack.reentrant(OWNER).acquire().await.unwrap();
-    lease.renew_for(ms(600_000)).await.unwrap();
-    let (week, left): (u64, u64) = (7 * 24 * 60 * 60 * 1_000, stack.redis("PTTL {a}:fence"));
-    assert!(left > week + 500_000, "{left}");
-    lease.release().await.unwrap();
-}
-
 async fn a_hash_that_is_no_lock_is_told_and_left_alone(mut stack: Stack) {
     for data in ["visits 42 name bob", "name bob", "42 -1", "visits 1.5"] {
         let _: () = stack.redis(&format!("HSET a {data}"));
@@ -301,7 +238,11 @@ async fn a_hash_that_is_no_lock_is_told_and_left_alone(mut stack: Stack) {
 
 async fn an_inspection_does_not_count_entries_that_are_over(mut stack: Stack) {
     let lock = stack.reentrant(OWNER);
-    let count = async || Some(lock.inspect().await.unwrap().holder?.count);
+    let count = async || {
+        let holder = lock.inspect().await.unwrap().holder?;
+        assert_eq!(holder.token.expose(), OWNER);
+        Some(holder.count)
+    };
     for theirs in [0, 1] {
         stack.entry_that_dies().await;
         let _: () = stack.redis(&format!("HINCRBY a {OWNER} {theirs}"));
@@ -314,24 +255,4 @@ async fn an_inspection_does_not_count_entries_that_are_over(mut stack: Stack) {
         later.release().await.unwrap();
         assert_eq!(count().await, (theirs > 0).then_some(theirs));
     }
-}
-
-async fn what_it_cannot_do_is_refused(mut stack: Stack) {
-    let fair = stack.reentrant(OWNER).fair(true);
-    assert_eq!(fair.acquire().await.unwrap_err().code(), "invalid_argument");
-    let client = stack.client();
-    for owner in ["", &"o".repeat(513)] {
-        let refused = client.reentrant("a", owner).try_acquire().await;
-        assert_eq!(code(refused), "invalid_argument");
-    }
-    // A mutex on the same key is nobody's to enter.
-    let mutex = stack.lock("a").try_acquire().await.unwrap();
-    let entered = stack.reentrant(OWNER).try_acquire().await;
-    assert_eq!(code(entered), "wrong_type");
-    mutex.release().await.unwrap();
-    let lease = stack.reentrant(OWNER).acquire().await.unwrap();
-    let refused = stack.lock("a").try_acquire().await;
-    assert_eq!(code(refused), "wrong_type");
-    assert_eq!(stack.count(OWNER), 1);
-    lease.release().await.unwrap();
 }

@@ -23,7 +23,7 @@ alone! {
 }
 
 /// A bridge before `redis`, and a client whose calls ask once.
-fn before(redis: &RedisServer) -> (stack::Bridge, TestClient) {
+pub(crate) fn before(redis: &RedisServer) -> (stack::Bridge, TestClient) {
     let bridge = stack::Bridge::options().redis(redis.url()).start();
     let bridge = bridge.expect("a bridge");
     let client = client(bridge.url(), bridge.token()).max_attempts(1);

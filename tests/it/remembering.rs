@@ -58,6 +58,10 @@ async fn a_fence_of_each_kind_is_remembered_for_as_long_as_the_client_says() {
         let _: () = stack.redis("PEXPIRE {a}:fence 20000");
         lease.renew().await.unwrap();
         stack.remembers_for(life, &format!("{kind:?}, renewed"));
+        lease.renew_for(ms(LONG)).await.unwrap();
+        let left: u64 = stack.redis("PTTL {a}:fence");
+        assert!(left > life + LONG - SHORT, "{kind:?}: {left}");
+        lease.release().await.unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Command, Error, Lease};
+use edgelock::{Bridge, Command, Error, Lease};
 use testkit::stack::{self, RedisServer};
 use tokio::task::spawn_local;
 
@@ -28,7 +28,7 @@ alone! {
     a_wait_at_a_server_that_is_a_replica_now_has_no_outcome_yet,
     a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it,
     scripts_may_be_cached_where_replicas_are_asked_for,
-    what_cannot_be_waited_for_is_refused_before_anything_is_sent,
+    webdis_waits_for_no_replicas_and_is_not_asked_to,
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -63,10 +63,31 @@ impl Pair {
         }
     }
 
-    fn lock(&self) -> TestLock {
+    fn route(&self) -> Bridge {
+        Bridge::upstash(self.before_primary.url(), self.before_primary.token()).unwrap()
+    }
+
+    /// A proxy before the primary's bridge.
+    async fn proxy(&self) -> Proxy {
         let bridge = &self.before_primary;
-        let client = client(bridge.url(), bridge.token());
-        client.lock("a").ttl(LONG)
+        let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
+        Proxy::to(bridge.url(), route, []).await
+    }
+
+    fn lock(&self) -> TestLock {
+        client_of(self.route()).lock("a").ttl(LONG)
+    }
+
+    /// Waits until somebody waits for the replica.
+    async fn somebody_waits(&self) {
+        let clients = || self.primary.ask::<String>("INFO clients");
+        eventually(|| clients().contains("blocked_clients:1")).await;
+    }
+
+    /// Makes the other one the primary's replica again.
+    fn replicate(&self) {
+        let port = self.primary.port();
+        let _: () = self.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
     }
 
     /// A lock that is granted only once the replica has it.
@@ -155,11 +176,7 @@ async fn a_primary_that_dies_before_its_replica_has_the_lock_has_granted_nothing
     pair.cut();
     let lock = pair.replicated(AMPLE);
     let asked = spawn_local(async move { lock.try_acquire().await });
-    eventually(|| {
-        let clients: String = pair.primary.ask("INFO clients");
-        clients.contains("blocked_clients:1")
-    })
-    .await;
+    pair.somebody_waits().await;
     assert!(pair.primary.ask::<bool>("EXISTS a"));
     let rival = pair.fail_over();
     assert!(asked.await.unwrap().unwrap_err().is_outcome_unknown());
@@ -230,9 +247,7 @@ async fn a_commit_that_too_few_replicas_have_has_given_the_lock_back_as_observer
 /// replicated.
 async fn a_repeat_waits_for_what_the_first_request_wrote() {
     let pair = Pair::start();
-    let bridge = &pair.before_primary;
-    let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
-    let proxy = Proxy::to(bridge.url(), route, []).await;
+    let proxy = pair.proxy().await;
     for kind in Kind::ALL {
         // What the last one did not get is given back meanwhile.
         let names = [format!("{kind:?}"), format!("{kind:?}, too")];
@@ -250,8 +265,7 @@ async fn a_repeat_waits_for_what_the_first_request_wrote() {
         is_not_replicated(lease.commit(&[Command::new("INCR").key("n")]).await);
         proxy.next(Fault::LoseReply);
         is_not_replicated(lock.try_acquire().await);
-        let port = pair.primary.port();
-        let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+        pair.replicate();
         pair.replica.wait_until_in_step();
     }
 }
@@ -278,15 +292,10 @@ async fn a_wait_that_a_change_of_roles_ends_is_made_again() {
             forget(lease);
             Ok(())
         });
-        eventually(|| {
-            let clients: String = pair.primary.ask("INFO clients");
-            clients.contains("blocked_clients:1")
-        })
-        .await;
+        pair.somebody_waits().await;
         let _: () = pair.primary.ask("REPLICAOF 127.0.0.1 1");
         let _: () = pair.primary.ask("REPLICAOF NO ONE");
-        let port = pair.primary.port();
-        let _: () = pair.replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+        pair.replicate();
         asked.await.unwrap().expect(verb);
         pair.replica.wait_until_in_step();
         let _: () = pair.primary.ask("DEL a");
@@ -298,9 +307,7 @@ async fn a_wait_that_a_change_of_roles_ends_is_made_again() {
 /// The repeat of a write finds its receipt there, and the wait behind it is refused.
 async fn a_wait_at_a_server_that_is_a_replica_now_has_no_outcome_yet() {
     let pair = Pair::start();
-    let bridge = &pair.before_primary;
-    let route = |url: &str| Bridge::upstash(url, bridge.token()).unwrap();
-    let proxy = Proxy::to(bridge.url(), route, []).await;
+    let proxy = pair.proxy().await;
     let lock = proxy.client.lock("a").wait_for_replicas(1, BRIEF);
     let lease = pair.lock().try_acquire().await.unwrap();
     let lease = lock.resume(lease.into_token()).unwrap();
@@ -316,9 +323,7 @@ async fn a_wait_at_a_server_that_is_a_replica_now_has_no_outcome_yet() {
 async fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
     let pair = Pair::start();
     let holder = pair.lock().acquire().await.unwrap();
-    let bridge = &pair.before_primary;
-    let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-    let (client, seen) = watch(bridge);
+    let (client, seen) = watch(pair.route());
     let lock = client.lock("a").wait_for_replicas(1, AMPLE);
     let waiter = spawn_local(async move { lock.wait_timeout(LONG).acquire().await });
     eventually(|| seen.waits_quietly(3)).await;
@@ -330,9 +335,7 @@ async fn a_waiter_that_is_handed_the_lock_asks_whether_the_replicas_have_it() {
 
 async fn scripts_may_be_cached_where_replicas_are_asked_for() {
     let pair = Pair::start();
-    let bridge = &pair.before_primary;
-    let bridge = Bridge::upstash(bridge.url(), bridge.token()).unwrap();
-    let client = Client::new(bridge.script_cache(true), Http::default(), Tokio::default());
+    let client = client_of(pair.route().script_cache(true));
     for _ in 0..2 {
         let lock = client.lock("a").wait_for_replicas(1, AMPLE);
         let lease = lock.try_acquire().await.unwrap();
@@ -341,69 +344,35 @@ async fn scripts_may_be_cached_where_replicas_are_asked_for() {
     }
 }
 
-async fn what_cannot_be_waited_for_is_refused_before_anything_is_sent() {
-    let bridge = || Bridge::upstash("http://127.0.0.1:1", "credential").unwrap();
-    let lock = Client::new(bridge(), Http::default(), Tokio::default()).lock("a");
-    for (count, within) in [(0, LONG), (1, ms(0)), (1, LONG + ms(1))] {
-        let lock = lock.clone().wait_for_replicas(count, within);
-        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-    }
-    let quorum = Client::quorum([bridge()], Http::default(), Tokio::default()).unwrap();
-    let lock = quorum.lock("a").wait_for_replicas(1, AMPLE);
-    assert_eq!(code(lock.try_acquire().await), "invalid_argument");
+async fn webdis_waits_for_no_replicas_and_is_not_asked_to() {
     let webdis = Bridge::webdis("http://127.0.0.1:1", "user", "password").unwrap();
-    let lock = client_of(webdis).lock("a");
-    let error = lock.wait_for_replicas(1, AMPLE).try_acquire().await;
-    assert_eq!(code(error), "invalid_argument");
+    let lock = client_of(webdis).lock("a").wait_for_replicas(1, AMPLE);
+    assert_eq!(code(lock.try_acquire().await), "invalid_argument");
 }
 
-/// What a bridge answers to a script and the `WAIT` behind it, and what that means.
+/// What a bridge answers to a script and the `WAIT` behind it, and what that means: the status, the
+/// code of the error, whether the script was executed, and the body. `GRANTED` stands for a grant.
+const ANSWERS: &str = r#"200 granted no [GRANTED,{"result":1}]
+200 unexpected_reply maybe [GRANTED,{"result":"1"}]
+200 unexpected_reply maybe [GRANTED,{"result":null}]
+200 refused maybe [GRANTED,{"error":"NOPERM no WAIT"}]
+200 unexpected_reply maybe [GRANTED]
+200 unexpected_reply maybe GRANTED
+200 truncated maybe [GRANTED
+200 refused no [{"error":"OOM full"},{"result":0}]
+200 held no [{"result":[0,"NONCE",5000,0,1,""]},{"result":0}]
+404 refused no {"error":"no such route"}
+503 unavailable maybe {"error":"away"}
+400 unavailable no {"error":"LOADING data"}"#;
+
 #[test]
 fn every_answer_to_a_wait_has_its_outcome() {
     const GRANTED: &str = r#"{"result":[1,"NONCE",7,""]}"#;
-    let granted = |wait: &str| format!("[{GRANTED},{wait}]");
-    let table = [
-        (200, granted(r#"{"result":1}"#), "granted", false),
-        (200, granted(r#"{"result":"1"}"#), "unexpected_reply", true),
-        (200, granted(r#"{"result":null}"#), "unexpected_reply", true),
-        (
-            200,
-            granted(r#"{"error":"NOPERM no WAIT"}"#),
-            "refused",
-            true,
-        ),
-        (200, format!("[{GRANTED}]"), "unexpected_reply", true),
-        (200, GRANTED.to_owned(), "unexpected_reply", true),
-        (200, format!("[{GRANTED}"), "truncated", true),
-        (
-            200,
-            r#"[{"error":"OOM full"},{"result":0}]"#.to_owned(),
-            "refused",
-            false,
-        ),
-        (
-            200,
-            r#"[{"result":[0,"NONCE",5000,0,1,""]},{"result":0}]"#.to_owned(),
-            "held",
-            false,
-        ),
-        (
-            404,
-            r#"{"error":"no such route"}"#.to_owned(),
-            "refused",
-            false,
-        ),
-        (503, r#"{"error":"away"}"#.to_owned(), "unavailable", true),
-        (
-            400,
-            r#"{"error":"LOADING data"}"#.to_owned(),
-            "unavailable",
-            false,
-        ),
-    ];
     run(async {
-        for (status, body, code, is_outcome_unknown) in table {
-            let shown = body.clone();
+        for row in ANSWERS.lines() {
+            let cells: Vec<_> = row.splitn(4, ' ').collect();
+            let (status, code, executed) = (cells[0].parse().unwrap(), cells[1], cells[2]);
+            let body = cells[3].replace("GRANTED", GRANTED);
             let url = serve(move |asked| {
                 assert!(asked.head.starts_with("POST /pipeline ") || abandons(&asked.body));
                 let body = body.replace("NONCE", &asked.nonce());
@@ -413,10 +382,10 @@ fn every_answer_to_a_wait_has_its_outcome() {
             let client = client(&url, "credential").max_attempts(1);
             let lock = client.lock("a").wait_for_replicas(1, ms(10));
             match lock.try_acquire().await {
-                Ok(_) => assert_eq!(code, "granted", "{shown}"),
+                Ok(_) => assert_eq!(code, "granted", "{row}"),
                 Err(error) => {
-                    assert_eq!(error.code(), code, "{shown}");
-                    assert_eq!(error.is_outcome_unknown(), is_outcome_unknown, "{shown}");
+                    let outcome = (error.code(), error.is_outcome_unknown());
+                    assert_eq!(outcome, (code, executed == "maybe"), "{row}");
                 }
             }
         }

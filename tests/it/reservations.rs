@@ -97,10 +97,8 @@ async fn while_all_is_reserved_it_is_held_and_then_it_is_sold_out(mut stack: Sta
     assert_eq!(replies, [Reply::Bytes(b"7".to_vec())]);
     one.commit(&sell()).await.unwrap();
     assert_eq!(code(stack.units(2).try_acquire().await), "held");
-    assert_eq!(
-        code(stack.units(2).weight(2).try_acquire().await),
-        "sold_out"
-    );
+    let both = stack.units(2).weight(2).try_acquire().await;
+    assert_eq!(code(both), "sold_out");
     other.commit(&sell()).await.unwrap();
     let sold_out = stack.units(2).try_acquire().await.unwrap_err();
     assert_eq!(sold_out.code(), "sold_out");
@@ -164,43 +162,28 @@ async fn several_units_are_reserved_and_confirmed_together_or_not_at_all(stack: 
 }
 
 async fn an_owner_has_no_more_than_its_bound_at_once(mut stack: Stack) {
-    let bounded = |stack: &Stack, owner: &str| stack.units(100).owner(owner, 3);
-    let two = bounded(&stack, "ann")
-        .weight(2)
-        .try_acquire()
-        .await
-        .unwrap();
-    let one = bounded(&stack, "ann")
-        .ttl(ms(1_000))
-        .try_acquire()
-        .await
-        .unwrap();
-    let refused = bounded(&stack, "ann").try_acquire().await.unwrap_err();
-    assert_eq!(refused.code(), "owner_limit");
-    assert!(!refused.is_outcome_unknown());
-    let other = bounded(&stack, "bob").try_acquire().await.unwrap();
+    let client = stack.client();
+    let bounded = |owner: &str| of(&client, 100).owner(owner, 3);
+    let reserve = async |units| bounded("ann").weight(units).try_acquire().await.unwrap();
+    let is_refused = async || {
+        let refused = bounded("ann").try_acquire().await.unwrap_err();
+        assert_eq!(refused.code(), "owner_limit");
+        assert!(!refused.is_outcome_unknown());
+    };
+    let two = reserve(2).await;
+    let one = bounded("ann").ttl(ms(1_000)).try_acquire().await.unwrap();
+    is_refused().await;
+    let other = bounded("bob").try_acquire().await.unwrap();
     // It falls back by itself, is given back, or is confirmed.
     let _ = one.into_token();
     let mut again = None;
     while again.is_none() {
-        again = bounded(&stack, "ann").try_acquire().await.ok();
+        again = bounded("ann").try_acquire().await.ok();
     }
     two.release().await.unwrap();
-    let two = bounded(&stack, "ann")
-        .weight(2)
-        .try_acquire()
-        .await
-        .unwrap();
-    two.commit(&sell()).await.unwrap();
-    let two = bounded(&stack, "ann")
-        .weight(2)
-        .try_acquire()
-        .await
-        .unwrap();
-    assert_eq!(
-        code(bounded(&stack, "ann").try_acquire().await),
-        "owner_limit"
-    );
+    reserve(2).await.commit(&sell()).await.unwrap();
+    let two = reserve(2).await;
+    is_refused().await;
     // A handler that knows nothing of owners renews it, and it still counts.
     let renewed = stack.units(100).resume(two.into_token()).unwrap();
     renewed.renew_for(Duration::from_secs(3_000)).await.unwrap();
@@ -209,20 +192,12 @@ async fn an_owner_has_no_more_than_its_bound_at_once(mut stack: Stack) {
     // So it does beside many others.
     let mut others = Vec::new();
     for owner in 0..20 {
-        let lock = bounded(&stack, &owner.to_string());
+        let lock = bounded(&owner.to_string());
         others.push(lock.try_acquire().await.unwrap());
     }
-    assert_eq!(
-        code(bounded(&stack, "ann").try_acquire().await),
-        "owner_limit"
-    );
+    is_refused().await;
     renewed.release().await.unwrap();
-    let last = bounded(&stack, "ann")
-        .weight(2)
-        .try_acquire()
-        .await
-        .unwrap();
-    others.extend([last, other, again.unwrap()]);
+    others.extend([reserve(2).await, other, again.unwrap()]);
     for lease in others {
         lease.release().await.unwrap();
     }
@@ -254,12 +229,8 @@ async fn inspection_says_how_many_units_are_free_reserved_and_confirmed(stack: S
     assert_eq!((empty.free, empty.confirmed), (Some(9), Some(0)));
     assert!(empty.holder.is_none());
     let brief = stack.units(9).ttl(Duration::from_secs(60));
-    let one = brief
-        .owner("ann, 7", 5)
-        .weight(4)
-        .try_acquire()
-        .await
-        .unwrap();
+    let four = brief.owner("ann, 7", 5).weight(4);
+    let one = four.try_acquire().await.unwrap();
     let other = stack.units(9).try_acquire().await.unwrap();
     let found = stack.units(9).inspect().await.unwrap();
     let holders: Vec<_> = (found.holders.iter())

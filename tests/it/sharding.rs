@@ -6,7 +6,8 @@ use edgelock::{Bridge, Client, Command, Error, Reply};
 use redis::ConnectionLike;
 use testkit::stack;
 
-use crate::support::{Http, TestClient, Tokio, alone, ms};
+use crate::support::kinds::Kind;
+use crate::support::{Http, TestClient, Tokio, alone, code, ms};
 
 alone! {
     each_lock_lives_behind_one_bridge_with_all_that_is_its_own,
@@ -90,34 +91,21 @@ async fn names_of_one_hash_tag_live_together() {
         client.lock(name).try_acquire().await.unwrap().into_token();
         places.extend(shards.places(&format!("shop:{name}")));
     }
-    client
-        .reentrant("{cart:7}:c", "owner")
-        .try_acquire()
-        .await
-        .unwrap()
-        .into_token();
-    places.extend(shards.places("shop:{cart:7}:c"));
-    client
-        .semaphore("{cart:7}:d", 2)
-        .try_acquire()
-        .await
-        .unwrap()
-        .into_token();
-    places.extend(shards.places("shop:{cart:7}:d"));
-    let read_write = client.read_write("{cart:7}:e");
-    let reader = read_write.read().try_acquire().await.unwrap();
-    places.extend(shards.places("shop:{cart:7}:e"));
-    let refused = read_write.write().try_acquire().await;
-    assert_eq!(refused.unwrap_err().code(), "held");
-    reader.release().await.unwrap();
-    assert_eq!(places.len(), 1);
-    let all = client.lock_all(["{cart:7}:f", "{cart:7}:g"]);
-    let lease = all.try_acquire().await.unwrap();
-    for name in ["{cart:7}:f", "{cart:7}:g"] {
-        places.extend(shards.places(&format!("shop:{name}")));
+    for kind in Kind::ALL {
+        let names = ["c", "d"].map(|of| format!("{{cart:7}}:{kind:?}:{of}"));
+        let names = names.each_ref().map(String::as_str);
+        let lease = kind.lock(&client, &names, "me").try_acquire().await;
+        let lease = lease.unwrap();
+        let rival = kind.rival().lock(&client, &names, "you");
+        assert_eq!(code(rival.try_acquire().await), "held");
+        places.extend(
+            names
+                .map(|name| shards.places(&format!("shop:{name}")))
+                .concat(),
+        );
+        lease.release().await.unwrap();
     }
     assert_eq!(places.len(), 1);
-    lease.release().await.unwrap();
 }
 
 async fn several_names_that_live_apart_are_not_locked_at_once() {

@@ -63,15 +63,10 @@ async fn whoever_takes_a_lock_over_has_it_and_the_old_holder_writes_no_more(mut 
 
 async fn a_free_lock_is_taken_as_by_anybody_else(stack: Stack) {
     let read = [Command::new("GET").key("n")];
-    let (first, _) = taking(&stack.client())
-        .acquire_and_read(&read)
-        .await
-        .unwrap();
+    let lock = taking(&stack.client());
+    let (first, _) = lock.acquire_and_read(&read).await.unwrap();
     assert_eq!(code(stack.lock("a").try_acquire().await), "held");
-    let (second, _) = taking(&stack.client())
-        .acquire_and_read(&read)
-        .await
-        .unwrap();
+    let (second, _) = lock.acquire_and_read(&read).await.unwrap();
     assert_eq!(code(first.release().await), "lost");
     second.release().await.unwrap();
 }
@@ -128,10 +123,8 @@ async fn a_take_over_that_is_given_up_frees_the_lock(mut stack: Stack) {
 /// A copy of it could come later, and end the hold of another.
 async fn a_refused_take_over_is_given_up_too(mut stack: Stack) {
     let proxy = Proxy::before(&stack, [Refuse]).await;
-    assert_eq!(
-        code(taking(&proxy.client).try_acquire().await),
-        "unauthorized"
-    );
+    let refused = taking(&proxy.client).try_acquire().await;
+    assert_eq!(code(refused), "unauthorized");
     let mut marks = || stack.redis::<Vec<String>>("KEYS {a}:gone:*");
     eventually(|| !marks().is_empty()).await;
 }
@@ -159,14 +152,8 @@ async fn a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not(st
     assert!(new.fence() > both.fence());
     assert_eq!(code(both.renew().await), "lost");
     new.release().await.unwrap();
-    stack
-        .lock("b")
-        .try_acquire()
-        .await
-        .unwrap()
-        .release()
-        .await
-        .unwrap();
+    let other = stack.lock("b").try_acquire().await.unwrap();
+    other.release().await.unwrap();
     let reader = client.read_write("a").read().try_acquire().await.unwrap();
     assert_eq!(code(taking(&client).try_acquire().await), "held");
     reader.release().await.unwrap();
@@ -174,10 +161,8 @@ async fn a_writer_and_one_of_several_names_are_taken_over_and_readers_are_not(st
 
 async fn a_key_of_another_type_is_left_alone(mut stack: Stack) {
     let _: () = stack.redis("RPUSH a x");
-    assert_eq!(
-        code(taking(&stack.client()).try_acquire().await),
-        "wrong_type"
-    );
+    let told = taking(&stack.client()).try_acquire().await;
+    assert_eq!(code(told), "wrong_type");
     assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
 }
 

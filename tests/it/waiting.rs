@@ -14,7 +14,6 @@ use crate::support::{Http, Spawn, Stack, TestClient, Tokio, client_of, eventuall
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_waiter_that_hears_nothing_polls,
-        all_that_a_wait_leaves_in_redis_expires,
         a_newcomer_barges_unless_it_is_fair,
         fair_waiters_are_served_in_order_of_arrival,
         a_damaged_queue_does_not_keep_a_lock_from_being_freed,
@@ -113,19 +112,6 @@ async fn a_waiter_that_hears_nothing_polls(mut stack: Stack) {
     waiter.await.unwrap().unwrap().release().await.unwrap();
     let subscribes = |words: &&Vec<String>| words[0] == "SUBSCRIBE";
     assert_eq!(proxy.seen().iter().filter(subscribes).count(), 1);
-}
-
-async fn all_that_a_wait_leaves_in_redis_expires(mut stack: Stack) {
-    let _holder = stack.lock("a").acquire().await.unwrap();
-    let (client, _) = stack.watched();
-    let waiter = acquire(&client);
-    stack.has_waiters(1).await;
-    let keys = stack.keys_that_all_expire();
-    assert!(
-        keys.contains(&"{a}:fence".to_owned()) && keys.len() >= 2,
-        "{keys:?}"
-    );
-    waiter.abort();
 }
 
 async fn a_newcomer_barges_unless_it_is_fair(mut stack: Stack) {

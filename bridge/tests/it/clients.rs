@@ -13,9 +13,7 @@ use crate::support::{Bridge, TOKEN};
 const PATIENCE: Duration = Duration::from_secs(180);
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the bridge is a member of a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the bridge is a member of a workspace")
 }
 
 fn clients(file: &str) -> PathBuf {
@@ -26,17 +24,9 @@ fn clients(file: &str) -> PathBuf {
 async fn passes(program: OsString, args: &[PathBuf]) {
     let bridge = Bridge::spawn().await;
     let mut command = Command::new(&program);
-    command
-        .args(args)
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
-    command
-        .env("EDGELOCK_BRIDGE_URL", bridge.url())
-        .env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
-    let ended = timeout(PATIENCE, command.output())
-        .await
-        .expect("the clients come to an end");
+    command.args(args).current_dir(root()).stdin(Stdio::null()).kill_on_drop(true);
+    command.env("EDGELOCK_BRIDGE_URL", bridge.url()).env("EDGELOCK_BRIDGE_CREDENTIAL", TOKEN);
+    let ended = timeout(PATIENCE, command.output()).await.expect("the clients come to an end");
     let ended =
         ended.unwrap_or_else(|error| panic!("{program:?}: {error}; run `cargo xtask setup`"));
     let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
@@ -45,11 +35,7 @@ async fn passes(program: OsString, args: &[PathBuf]) {
 
 async fn node(file: &str) {
     let packages = root().join("node_modules/@upstash/redis");
-    assert!(
-        packages.exists(),
-        "{} is missing; run `cargo xtask setup`",
-        packages.display()
-    );
+    assert!(packages.exists(), "{} is missing; run `cargo xtask setup`", packages.display());
     passes("node".into(), &["--test".into(), clients(file)]).await;
 }
 

@@ -24,9 +24,7 @@ async fn a_command_is_answered_by_the_node_that_has_its_key() {
         let owner = &cluster.nodes()[cluster.owner(cluster.slot(key))];
         assert_eq!(owner.ask::<String>(&format!("GET {key}")), "1");
         // The key is not the first argument here. The bridge asks a node where it is.
-        let encoding = bridge
-            .run(&format!(r#"["OBJECT","ENCODING","{key}"]"#))
-            .await;
+        let encoding = bridge.run(&format!(r#"["OBJECT","ENCODING","{key}"]"#)).await;
         assert_eq!(encoding, ok(r#"{"result":"int"}"#));
         let script = format!(r#"["EVAL","return redis.call('INCR',KEYS[1])","1","{key}"]"#);
         assert_eq!(bridge.run(&script).await, ok(r#"{"result":2}"#));
@@ -84,17 +82,11 @@ async fn a_transaction_is_about_one_slot() {
         let expected = r#"[{"result":1},{"result":1},{"result":["1","1"]}]"#;
         assert_eq!(bridge.ask("/multi-exec", body).await, ok(expected));
     }
-    for body in [
-        r#"[["INCR","a"],["INCR","b"]]"#,
-        r#"[["INCR","a"],["INCR","b"],["INCR","c"]]"#,
-    ] {
+    for body in [r#"[["INCR","a"],["INCR","b"]]"#, r#"[["INCR","a"],["INCR","b"],["INCR","c"]]"#] {
         says(bridge.ask("/multi-exec", body).await, 400, "CROSSSLOT");
     }
     for key in KEYS {
-        assert_eq!(
-            bridge.run(&format!(r#"["EXISTS","{key}"]"#)).await,
-            ok(r#"{"result":0}"#)
-        );
+        assert_eq!(bridge.run(&format!(r#"["EXISTS","{key}"]"#)).await, ok(r#"{"result":0}"#));
     }
     says(bridge.run(r#"["MGET","a","b"]"#).await, 400, "CROSSSLOT");
 }
@@ -153,19 +145,13 @@ async fn a_slot_that_moves_is_followed_by_all_kinds_of_requests() {
     // The slot still belongs to the old node, which redirects each request to the new one.
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"1"}"#));
     let waits = r#"[["INCR","a"],["WAIT","1","10"]]"#;
-    assert_eq!(
-        bridge.ask("/pipeline", waits).await,
-        ok(r#"[{"result":2},{"result":0}]"#)
-    );
+    assert_eq!(bridge.ask("/pipeline", waits).await, ok(r#"[{"result":2},{"result":0}]"#));
     assert_eq!(cluster.nodes()[from].ask::<usize>("DBSIZE"), 0);
     let told = bridge.ask("/multi-exec", r#"[["INCR","a"]]"#).await;
     says(told, 400, "ASK");
 
     cluster.end_migration(slot, to);
-    assert_eq!(
-        bridge.ask("/multi-exec", r#"[["INCR","a"]]"#).await,
-        ok(r#"[{"result":3}]"#)
-    );
+    assert_eq!(bridge.ask("/multi-exec", r#"[["INCR","a"]]"#).await, ok(r#"[{"result":3}]"#));
     assert_eq!(bridge.run(r#"["GET","a"]"#).await, ok(r#"{"result":"3"}"#));
 }
 

@@ -78,12 +78,8 @@ async fn a_page_of_an_origin_that_is_allowed_may_send_commands_and_read_all_answ
 #[tokio::test]
 async fn a_page_of_any_other_origin_gets_nothing() {
     let bridge = with(ORIGIN).await;
-    for origin in [
-        "https://evil.example",
-        "http://app.example",
-        "null",
-        "https://app.example:8443",
-    ] {
+    for origin in ["https://evil.example", "http://app.example", "null", "https://app.example:8443"]
+    {
         let asked = preflight(&bridge, "/", origin).await;
         assert_ne!(told(&asked).1, Some(origin));
         let answer = from(origin, bridge.post("/", r#"["PING"]"#)).await;

@@ -35,12 +35,9 @@ async fn without_a_right_credential_nothing_else_is_looked_at() {
             (Method::GET, "/subscribe/c"),
             (Method::DELETE, "/"),
         ] {
-            let request = bridge
-                .request(method, path)
-                .header("authorization", authorization.as_bytes());
-            let request = request
-                .header("Upstash-Response-Format", "nonsense")
-                .body("nonsense");
+            let request =
+                bridge.request(method, path).header("authorization", authorization.as_bytes());
+            let request = request.header("Upstash-Response-Format", "nonsense").body("nonsense");
             is(answer(request).await, 401, told);
         }
     }
@@ -51,9 +48,8 @@ async fn without_a_right_credential_nothing_else_is_looked_at() {
 #[tokio::test]
 async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
     let bridge = Bridge::spawn().await;
-    let lower = bridge
-        .request(Method::GET, "/ping")
-        .header("authorization", format!("bearer {TOKEN}"));
+    let lower =
+        bridge.request(Method::GET, "/ping").header("authorization", format!("bearer {TOKEN}"));
     assert_eq!(answer(lower).await.0, 200);
     let escaped = TOKEN.replace('-', "%2D");
     for (path, status) in [
@@ -62,18 +58,12 @@ async fn the_scheme_has_no_case_and_the_credential_may_stand_in_the_query() {
         (format!("/echo/v?_token={TOKEN}x"), 401),
         (format!("/echo/v?x_token={TOKEN}"), 401),
     ] {
-        assert_eq!(
-            answer(bridge.request(Method::GET, &path)).await.0,
-            status,
-            "{path}"
-        );
+        assert_eq!(answer(bridge.request(Method::GET, &path)).await.0, status, "{path}");
     }
     // The credential in the query is no part of the command. A header takes precedence over it.
     let query = bridge.request(Method::GET, &format!("/set/k/v?_token={TOKEN}&EX=9"));
     assert_eq!(answer(query).await.1, r#"{"result":"OK"}"#);
-    let both = bridge
-        .request(Method::GET, &format!("/ping?_token={TOKEN}"))
-        .bearer_auth("wrong");
+    let both = bridge.request(Method::GET, &format!("/ping?_token={TOKEN}")).bearer_auth("wrong");
     assert_eq!(answer(both).await.0, 401);
 }
 
@@ -102,13 +92,8 @@ async fn the_read_only_credential_reads_and_nothing_more() {
             assert_eq!(bridge.read_only("/", command).await, expected);
         }
     }
-    let mixed = bridge
-        .read_only("/pipeline", r#"[["GET","k"],["DEL","k"]]"#)
-        .await;
-    assert!(
-        mixed.1.starts_with(r#"[{"result":"v"},{"error":"NOPERM "#),
-        "{mixed:?}"
-    );
+    let mixed = bridge.read_only("/pipeline", r#"[["GET","k"],["DEL","k"]]"#).await;
+    assert!(mixed.1.starts_with(r#"[{"result":"v"},{"error":"NOPERM "#), "{mixed:?}");
     for (path, body) in [
         ("/multi-exec", r#"[["GET","k"],["DEL","k"]]"#),
         ("/subscribe/c", ""),
@@ -152,10 +137,7 @@ async fn the_read_only_credential_runs_no_scripts() {
     assert_eq!(bridge.run(loaded).await.0, 200);
     for (name, rest) in [
         ("eval_ro", r#""return 1",0"#),
-        (
-            "evalsha_ro",
-            r#""e0e1f9fabfc9d4800c877a703b823ac0578ff8db",0"#,
-        ),
+        ("evalsha_ro", r#""e0e1f9fabfc9d4800c877a703b823ac0578ff8db",0"#),
         ("fcall_ro", r#""f",0"#),
     ] {
         let told = bridge.read_only("/", format!(r#"["{name}",{rest}]"#)).await;

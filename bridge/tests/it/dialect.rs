@@ -62,18 +62,14 @@ async fn base64_keeps_every_byte_of_every_string() {
             r#"{"error":"WRONGTYPE Operation against a key holding the wrong kind of value"}"#,
         ),
     ] {
-        let request = bridge
-            .post("/", command)
-            .header("Upstash-Encoding", "base64");
+        let request = bridge.post("/", command).header("Upstash-Encoding", "base64");
         assert_eq!(answer(request).await.1, body, "{command}");
     }
     let pipeline = r#"[["GET","k"],["GET","none"],["SET","k","OK"],["GET","k"]]"#;
     let expected = r#"[{"result":"dMO2azE="},{"result":null},{"result":"OK"},{"result":"T0s="}]"#;
     for path in ["/pipeline", "/multi-exec"] {
         bridge.run(r#"["SET","k","tök1"]"#).await;
-        let request = bridge
-            .post(path, pipeline)
-            .header("upstash-encoding", "base64");
+        let request = bridge.post(path, pipeline).header("upstash-encoding", "base64");
         assert_eq!(answer(request).await.1, expected, "{path}");
     }
 }
@@ -95,11 +91,7 @@ async fn what_is_no_command_is_told_so() {
         ("/", "[[\"PING\"]]", scalar),
         ("/", "[\"SET\",\"k\",null]", scalar),
         ("/", "[\"SET\",\"k\",{}]", scalar),
-        (
-            "/",
-            "[\"SET\",\"k\",\"\\ud800\"]",
-            "ERR a string of the command is not valid JSON",
-        ),
+        ("/", "[\"SET\",\"k\",\"\\ud800\"]", "ERR a string of the command is not valid JSON"),
         ("/pipeline", "[\"PING\"]", arrays),
         ("/pipeline", "[[\"SET\",\"k\",1],[]]", "ERR empty command"),
         ("/multi-exec", "{}", arrays),
@@ -167,13 +159,8 @@ async fn transactions_do_not_mix() {
     let count = r#"[["INCR","n"],["INCR","n"]]"#;
     let counts = (0..50).map(|_| bridge.ask("/multi-exec", count));
     for (_, body) in futures_util::future::join_all(counts).await {
-        let results: Vec<u64> = body
-            .split(|c: char| !c.is_ascii_digit())
-            .filter_map(|n| n.parse().ok())
-            .collect();
-        assert!(
-            matches!(results[..], [first, second] if second == first + 1),
-            "{body}"
-        );
+        let results: Vec<u64> =
+            body.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+        assert!(matches!(results[..], [first, second] if second == first + 1), "{body}");
     }
 }

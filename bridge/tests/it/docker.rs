@@ -9,9 +9,7 @@ use tokio::process::Command;
 /// The words behind each line that begins with `instruction`.
 fn instructions<'a>(file: &'a str, instruction: &str) -> Vec<&'a str> {
     let lines = file.lines();
-    lines
-        .filter_map(|line| line.strip_prefix(instruction)?.strip_prefix(' '))
-        .collect()
+    lines.filter_map(|line| line.strip_prefix(instruction)?.strip_prefix(' ')).collect()
 }
 
 fn read(path: &str) -> String {

@@ -60,11 +60,9 @@ async fn every_answer_has_a_new_sync_token() {
 #[tokio::test]
 async fn the_type_of_the_body_is_not_insisted_on() {
     let bridge = Bridge::spawn().await;
-    for kind in [
-        "application/json; charset=utf-8",
-        "text/plain",
-        "application/x-www-form-urlencoded",
-    ] {
+    for kind in
+        ["application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded"]
+    {
         let request = bridge.post("/", r#"["PING"]"#).header("content-type", kind);
         is(answer(request).await, 200, r#"{"result":"PONG"}"#);
     }
@@ -74,10 +72,7 @@ async fn the_type_of_the_body_is_not_insisted_on() {
 async fn other_formats_of_answers_are_refused() {
     let bridge = Bridge::spawn().await;
     let refused = r#"{"error":"ERR Upstash-Response-Format: only json is served"}"#;
-    for (format, status, body) in [
-        ("json", 200, r#"{"result":"PONG"}"#),
-        ("resp2", 400, refused),
-    ] {
+    for (format, status, body) in [("json", 200, r#"{"result":"PONG"}"#), ("resp2", 400, refused)] {
         let asked = bridge.post("/", r#"["PING"]"#);
         let told = answer(asked.header("Upstash-Response-Format", format)).await;
         is(told, status, body);
@@ -113,10 +108,8 @@ async fn a_body_over_the_limit_is_refused_in_json() {
     let bridge = Bridge::spawn().await;
     let command = |size: usize| format!(r#"["SET","k","{}"]"#, "x".repeat(size - 14));
     assert_eq!(bridge.run(&command(10 << 20)).await.0, 200);
-    let refused = (
-        413,
-        r#"{"error":"ERR max request size exceeded. Limit: 10485760 bytes"}"#.to_owned(),
-    );
+    let refused =
+        (413, r#"{"error":"ERR max request size exceeded. Limit: 10485760 bytes"}"#.to_owned());
     assert_eq!(bridge.run(&command((10 << 20) + 1)).await, refused);
 
     // A body of unknown length, in many pieces.

@@ -9,10 +9,8 @@ use crate::support::{
 };
 
 async fn runs(id: u32) -> bool {
-    let asked = Command::new("sh")
-        .args(["-c", &format!("kill -0 {id} 2>/dev/null")])
-        .status()
-        .await;
+    let asked =
+        Command::new("sh").args(["-c", &format!("kill -0 {id} 2>/dev/null")]).status().await;
     asked.expect("a shell").success()
 }
 
@@ -24,12 +22,7 @@ async fn the_private_redis_ends_with_the_bridge_however_that_ends() {
         let folder = bridge.folder().to_owned();
         assert!(runs(id).await && folder.exists());
         bridge.signal(signal).await;
-        assert_eq!(
-            bridge.exit().await.success(),
-            clean,
-            "{signal}: {}",
-            bridge.log()
-        );
+        assert_eq!(bridge.exit().await.success(), clean, "{signal}: {}", bridge.log());
         until("redis has ended, and left nothing behind", async || {
             !runs(id).await && !folder.exists()
         })
@@ -45,12 +38,8 @@ async fn the_private_redis_is_nobody_elses() {
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
     let mut direct = connect(&bridge.redis_url()).await;
     for (name, value) in [("port", "0"), ("save", ""), ("appendonly", "no")] {
-        let set: Vec<String> = redis::cmd("CONFIG")
-            .arg("GET")
-            .arg(name)
-            .query_async(&mut direct)
-            .await
-            .unwrap();
+        let set: Vec<String> =
+            redis::cmd("CONFIG").arg("GET").arg(name).query_async(&mut direct).await.unwrap();
         assert_eq!(set, [name, value]);
     }
 }
@@ -71,11 +60,7 @@ async fn a_request_under_way_is_answered_before_the_end() {
     let mut direct = connect(&redis.url()).await;
     until_blocked(&mut direct).await;
     bridge.signal("TERM").await;
-    is(
-        asked.await.unwrap(),
-        200,
-        r#"[{"result":"OK"},{"result":0}]"#,
-    );
+    is(asked.await.unwrap(), 200, r#"[{"result":"OK"},{"result":0}]"#);
     assert!(bridge.exit().await.success());
 }
 
@@ -85,12 +70,8 @@ async fn a_request_under_way_is_answered_before_the_end() {
 async fn an_idle_connection_does_not_delay_the_end() {
     use tokio::io::AsyncWriteExt as _;
     let mut bridge = Bridge::with(["--timeout", "500"]).await;
-    let _idle = tokio::net::TcpStream::connect(bridge.address())
-        .await
-        .unwrap();
-    let mut half = tokio::net::TcpStream::connect(bridge.address())
-        .await
-        .unwrap();
+    let _idle = tokio::net::TcpStream::connect(bridge.address()).await.unwrap();
+    let mut half = tokio::net::TcpStream::connect(bridge.address()).await.unwrap();
     half.write_all(b"POST / HTTP/1.1\r\nHost").await.unwrap();
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
     bridge.signal("TERM").await;
@@ -119,38 +100,20 @@ async fn an_unusable_option_is_told_without_secrets() {
         ("--redis=sesame", url),
         ("--redis=http://u:sesame@h", url),
         ("--redis=redis://:sesame@h/x", url),
-        (
-            "--redis=redis://u:sesame#x@h",
-            "write a # in a password as %23",
-        ),
+        ("--redis=redis://u:sesame#x@h", "write a # in a password as %23"),
         ("--redis=localhost", write),
         ("--redis=u:sesame@h:6379", write),
-        (
-            "--redis=rediss://:sesame@h/#insecure",
-            "TLS without a check",
-        ),
+        ("--redis=rediss://:sesame@h/#insecure", "TLS without a check"),
         ("--redis=spawn:/nowhere", "/nowhere did not start"),
         ("--credential=sesame", &format!("{short}{make_one}")),
         ("--credential=           sesame     ", short),
         ("--credential= ", short),
         ("--credential=sesame, open yourself", short),
-        (
-            "--read-only-credential=",
-            "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
-        ),
-        (
-            "--metrics-credential=sesame",
-            "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
-        ),
-        (
-            "--metrics-credential|--sesame",
-            "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16",
-        ),
+        ("--read-only-credential=", "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16"),
+        ("--metrics-credential=sesame", "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16"),
+        ("--metrics-credential|--sesame", "(EDGELOCK_BRIDGE_METRICS_CREDENTIAL) must be 16"),
         ("--credential|--sesame", short),
-        (
-            "--read-only-credential|--sesame",
-            "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16",
-        ),
+        ("--read-only-credential|--sesame", "(EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL) must be 16"),
         (
             "--credential=sesame-open-yourself|--read-only-credential=sesame-open-yourself",
             "--credential and --read-only-credential must differ",
@@ -209,11 +172,7 @@ async fn a_number_that_is_far_too_large_is_told_and_breaks_nothing() {
 #[tokio::test]
 async fn help_names_every_option_and_no_secret() {
     let redis = "redis://user:sesame@host";
-    let help = command(["--help"])
-        .env("EDGELOCK_BRIDGE_REDIS", redis)
-        .output()
-        .await
-        .unwrap();
+    let help = command(["--help"]).env("EDGELOCK_BRIDGE_REDIS", redis).output().await.unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for option in [
         "listen",
@@ -227,19 +186,14 @@ async fn help_names_every_option_and_no_secret() {
         "timeout",
         "log",
     ] {
-        let variable = format!(
-            "EDGELOCK_BRIDGE_{}",
-            option.replace('-', "_").to_uppercase()
-        );
+        let variable = format!("EDGELOCK_BRIDGE_{}", option.replace('-', "_").to_uppercase());
         assert!(
             help.contains(&format!("--{option} <")) && help.contains(&variable),
             "{option}: {help}"
         );
     }
     assert!(
-        ![TOKEN, READ_ONLY_TOKEN, "sesame"]
-            .iter()
-            .any(|secret| help.contains(secret)),
+        ![TOKEN, READ_ONLY_TOKEN, "sesame"].iter().any(|secret| help.contains(secret)),
         "{help}"
     );
 }

@@ -22,46 +22,23 @@ async fn logs_are_json_and_hold_no_secret_key_or_value() {
         ("/the-key/the-value", ""),
     ] {
         bridge.ask(path, body).await;
-        answer(
-            bridge
-                .request(Method::POST, path)
-                .bearer_auth("wrong-secret")
-                .body(body),
-        )
-        .await;
+        answer(bridge.request(Method::POST, path).bearer_auth("wrong-secret").body(body)).await;
     }
-    answer(bridge.request(
-        Method::GET,
-        &format!("/get/the-key?_token={READ_ONLY_TOKEN}"),
-    ))
-    .await;
+    answer(bridge.request(Method::GET, &format!("/get/the-key?_token={READ_ONLY_TOKEN}"))).await;
     redis.kill();
-    until("an outage", async || {
-        bridge.run(r#"["GET","the-key"]"#).await.0 == 503
-    })
-    .await;
+    until("an outage", async || bridge.run(r#"["GET","the-key"]"#).await.0 == 503).await;
     bridge.until_logs("redis cannot be reached").await;
 
     let log = bridge.log();
     for line in log.lines() {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
-        assert!(
-            line["timestamp"].is_string() && line["level"].is_string(),
-            "{line}"
-        );
+        assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
     }
     assert!(log.contains(r#""route":"command in path""#), "{log}");
     // The log says which Redis is away.
     let server = redis.address();
     assert!(log.contains(&format!(r#""{server}","reason""#)), "{log}");
-    for secret in [
-        TOKEN,
-        READ_ONLY_TOKEN,
-        "redis-secret",
-        "wrong-secret",
-        "the-key",
-        "the-value",
-    ] {
+    for secret in [TOKEN, READ_ONLY_TOKEN, "redis-secret", "wrong-secret", "the-key", "the-value"] {
         assert!(!log.contains(secret), "{secret} in {log}");
     }
 }

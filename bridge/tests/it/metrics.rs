@@ -26,9 +26,7 @@ async fn page(bridge: &Bridge) -> String {
 /// The value of a metric, which is named with its labels.
 fn value(page: &str, metric: &str) -> Option<f64> {
     let line = page.lines().find_map(|line| {
-        let value = line
-            .strip_prefix("edgelock_bridge_")?
-            .strip_prefix(metric)?;
+        let value = line.strip_prefix("edgelock_bridge_")?.strip_prefix(metric)?;
         value.strip_prefix(' ')
     });
     line.map(|value| value.parse().expect("a number"))
@@ -51,15 +49,9 @@ async fn metrics_count_requests_by_route_and_outcome_and_say_how_long_they_took(
         (r#"requests_total{route="/",status="400"}"#, 1.0),
         (r#"requests_total{route="/",status="401"}"#, 1.0),
         (r#"requests_total{route="/pipeline",status="200"}"#, 1.0),
-        (
-            r#"requests_total{route="command in path",status="200"}"#,
-            1.0,
-        ),
+        (r#"requests_total{route="command in path",status="200"}"#, 1.0),
         (r#"request_duration_seconds_count{route="/"}"#, 4.0),
-        (
-            r#"request_duration_seconds_bucket{le="+Inf",route="/"}"#,
-            4.0,
-        ),
+        (r#"request_duration_seconds_bucket{le="+Inf",route="/"}"#, 4.0),
         ("redis_up", 1.0),
         ("streams", 0.0),
         ("in_flight_bytes", 0.0),
@@ -77,10 +69,7 @@ async fn metrics_count_streams_for_as_long_as_they_are_open() {
     let open = bridge.post("/subscribe/c", "").send().await.unwrap();
     assert_eq!(value(&page(&bridge).await, "streams"), Some(1.0));
     drop(open);
-    until("the stream is gone", async || {
-        value(&page(&bridge).await, "streams") == Some(0.0)
-    })
-    .await;
+    until("the stream is gone", async || value(&page(&bridge).await, "streams") == Some(0.0)).await;
 }
 
 #[tokio::test]
@@ -89,10 +78,8 @@ async fn metrics_say_when_redis_is_away() {
     let bridge = bridge_in_front_of(&redis.url(), []).await;
     assert_eq!(value(&page(&bridge).await, "redis_up"), Some(1.0));
     redis.kill();
-    until("the loss is noticed", async || {
-        value(&page(&bridge).await, "redis_up") == Some(0.0)
-    })
-    .await;
+    until("the loss is noticed", async || value(&page(&bridge).await, "redis_up") == Some(0.0))
+        .await;
 }
 
 #[tokio::test]

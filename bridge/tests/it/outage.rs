@@ -92,9 +92,7 @@ async fn one_clients_unreadable_error_costs_no_other_its_answer() {
     let before = bridge.run(r#"["CLIENT","ID"]"#).await;
     let unknown = format!(r#"["NOSUCH","x{}"]"#, "é".repeat(100));
     says(bridge.run(&unknown).await, 400, "éé\u{fffd}'");
-    let (status, _) = bridge
-        .run(r#"["EVAL","return redis.error_reply('\\255')",0]"#)
-        .await;
+    let (status, _) = bridge.run(r#"["EVAL","return redis.error_reply('\\255')",0]"#).await;
     assert_eq!(status, 400);
     let (status, _) = bridge.run(r#"["EVAL","return {ok='\\255'}",0]"#).await;
     assert_eq!(status, 200);
@@ -119,12 +117,8 @@ async fn a_connection_that_redis_closes_is_replaced() {
 async fn why_redis_cannot_be_reached_is_in_the_log() {
     let redis = RedisServer::start(&[]);
     let mut only = connect(&redis.url()).await;
-    let full = redis::cmd("CONFIG")
-        .arg("SET")
-        .arg("maxclients")
-        .arg("1")
-        .exec_async(&mut only)
-        .await;
+    let full =
+        redis::cmd("CONFIG").arg("SET").arg("maxclients").arg("1").exec_async(&mut only).await;
     full.expect("a setting");
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     // If Redis closes a new connection before its reason was read, all that the bridge knows is

@@ -17,10 +17,9 @@ async fn what_redis_cannot_do_now_is_unavailable_with_when_to_come_back() {
     assert_eq!(bridge.run(r#"["SET","k","v"]"#).await.0, 200);
     redis.limit_memory("1").expect("a setting");
     // Redis refuses a transaction when its command is queued.
-    for (path, request) in [
-        ("/", r#"["SET","k","w"]"#),
-        ("/multi-exec", r#"[["GET","k"],["SET","k","w"]]"#),
-    ] {
+    for (path, request) in
+        [("/", r#"["SET","k","w"]"#), ("/multi-exec", r#"[["GET","k"],["SET","k","w"]]"#)]
+    {
         let body = refused_for_now(bridge.post(path, request)).await;
         assert!(body.starts_with(r#"{"error":"OOM "#), "{body}");
     }
@@ -37,10 +36,7 @@ async fn a_valkey_that_is_busy_is_unavailable_as_a_redis_is() {
     assert!(endless.send().await.is_err());
     bridge.until_ping(503).await;
     let body = refused_for_now(bridge.post("/", r#"["PING"]"#)).await;
-    assert!(
-        body.starts_with(r#"{"error":"BUSY Valkey is busy "#),
-        "{body}"
-    );
+    assert!(body.starts_with(r#"{"error":"BUSY Valkey is busy "#), "{body}");
 }
 
 /// A Redis that another program's script keeps busy, until `SCRIPT KILL`.
@@ -79,9 +75,7 @@ async fn whatever_is_asked_of_a_busy_redis_is_unavailable_with_when_to_come_back
     let fresh = Bridge::start(["--redis", &database]).await;
     busy(&redis).await;
     for bridge in [&listens, &fresh] {
-        let read = bridge
-            .request(Method::POST, "/")
-            .bearer_auth(READ_ONLY_TOKEN);
+        let read = bridge.request(Method::POST, "/").bearer_auth(READ_ONLY_TOKEN);
         for asked in [
             bridge.post("/subscribe/c", ""),
             bridge.post("/psubscribe/c*", ""),
@@ -150,9 +144,6 @@ async fn what_a_script_says_in_the_words_of_redis_is_its_own() {
         let script = "return redis.error_reply(ARGV[1])";
         let command = serde_json::to_string(&["EVAL", script, "0", said]).unwrap();
         let (status, body) = bridge.run(&command).await;
-        assert!(
-            status == 400 && !body.contains("executed"),
-            "{said}: {status} {body}"
-        );
+        assert!(status == 400 && !body.contains("executed"), "{said}: {status} {body}");
     }
 }

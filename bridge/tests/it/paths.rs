@@ -37,9 +37,7 @@ async fn a_path_is_a_command() {
 async fn bytes_that_are_no_text_arrive() {
     let bridge = Bridge::spawn().await;
     assert_eq!(bridge.ask("/set/%FF%00", &b"\xfe\x00"[..]).await.0, 200);
-    let request = bridge
-        .post("/get/%ff%00", "")
-        .header("Upstash-Encoding", "base64");
+    let request = bridge.post("/get/%ff%00", "").header("Upstash-Encoding", "base64");
     assert_eq!(answer(request).await.1, r#"{"result":"/gA="}"#);
 }
 
@@ -48,21 +46,14 @@ async fn errors_have_the_same_status_as_elsewhere() {
     let bridge = Bridge::spawn().await;
     for (path, error) in [
         ("/get", "ERR wrong number of arguments for 'get' command"),
-        (
-            "/nosuch/a",
-            "ERR unknown command 'nosuch', with args beginning with: 'a' ",
-        ),
+        ("/nosuch/a", "ERR unknown command 'nosuch', with args beginning with: 'a' "),
         (
             "/select/1",
             "ERR 'SELECT' is not served here: it changes the state of a connection that others share",
         ),
     ] {
         let request = bridge.request(Method::GET, path).bearer_auth(TOKEN);
-        assert_eq!(
-            answer(request).await,
-            (400, format!("{{\"error\":\"{error}\"}}")),
-            "{path}"
-        );
+        assert_eq!(answer(request).await, (400, format!("{{\"error\":\"{error}\"}}")), "{path}");
     }
     let root = bridge.request(Method::GET, "/").bearer_auth(TOKEN);
     is(answer(root).await, 400, r#"{"error":"ERR empty command"}"#);
@@ -71,12 +62,8 @@ async fn errors_have_the_same_status_as_elsewhere() {
 #[tokio::test]
 async fn head_carries_out_a_command_and_answers_without_a_body() {
     let bridge = Bridge::spawn().await;
-    let response = bridge
-        .request(Method::HEAD, "/set/k/v")
-        .bearer_auth(TOKEN)
-        .send()
-        .await
-        .unwrap();
+    let response =
+        bridge.request(Method::HEAD, "/set/k/v").bearer_auth(TOKEN).send().await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(response.text().await.unwrap(), "");
     assert_eq!(bridge.run(r#"["GET","k"]"#).await.1, r#"{"result":"v"}"#);

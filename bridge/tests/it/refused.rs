@@ -41,10 +41,7 @@ async fn their_harmless_relatives_are_not() {
         (r#"["WAIT",0,100]"#, r#"{"result":0}"#),
         (r#"["CLIENT","GETNAME"]"#, r#"{"result":null}"#),
         (r#"["LPOP","none"]"#, r#"{"result":null}"#),
-        (
-            r#"["WAIT","x","y"]"#,
-            r#"{"error":"ERR value is not an integer or out of range"}"#,
-        ),
+        (r#"["WAIT","x","y"]"#, r#"{"error":"ERR value is not an integer or out of range"}"#),
     ] {
         assert_eq!(bridge.run(command).await.1, expected, "{command}");
     }

@@ -10,10 +10,7 @@ const SCRIPT: &str = "#!lua flags=allow-key-locking\nreturn KEYS[1]";
 const NOSCRIPT: &str = r#"{"error":"NOSCRIPT No matching script. Please use EVAL."}"#;
 
 fn sha(script: &str) -> String {
-    Sha1::digest(script)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha1::digest(script).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn json(script: &str) -> String {
@@ -25,9 +22,7 @@ async fn a_flagged_script_runs_and_is_known_by_its_own_sha() {
     let bridge = Bridge::with(["--dangerous-commands"]).await;
     let evalsha = format!(r#"["EVALSHA","{}",1,"k"]"#, sha(SCRIPT).to_uppercase());
     assert_eq!(bridge.run(&evalsha).await, (400, NOSCRIPT.to_owned()));
-    let (_, body) = bridge
-        .run(&format!(r#"["EVAL",{},1,"k"]"#, json(SCRIPT)))
-        .await;
+    let (_, body) = bridge.run(&format!(r#"["EVAL",{},1,"k"]"#, json(SCRIPT))).await;
     assert_eq!(body, r#"{"result":"k"}"#);
     assert_eq!(bridge.run(&evalsha).await.1, r#"{"result":"k"}"#);
     let exists = format!(r#"["SCRIPT","EXISTS","{}","{}"]"#, sha(SCRIPT), sha("x"));
@@ -66,10 +61,7 @@ async fn other_flags_and_other_scripts_stay_as_they_are() {
         ("#!lua flags=no-writes", read_only),
         ("#!lua   flags=allow-key-locking", r#"{"result":"1"}"#),
         ("#!lua", r#"{"result":"1"}"#),
-        (
-            "#!lua flags=nonsense",
-            "Unexpected flag in script shebang: nonsense",
-        ),
+        ("#!lua flags=nonsense", "Unexpected flag in script shebang: nonsense"),
         ("-- #!lua flags=allow-key-locking", r#"{"result":"1"}"#),
         ("", r#"{"result":"1"}"#),
     ] {

@@ -24,10 +24,7 @@ impl Events {
     async fn of(command: &str, bridge: &Bridge, name: &str) -> Self {
         let response = send(bridge.post(&format!("/{command}/{name}"), "[]")).await;
         assert_eq!(response.status(), 200);
-        let mut events = Self {
-            response,
-            arrived: String::new(),
-        };
+        let mut events = Self { response, arrived: String::new() };
         let begun = events.next().await.expect("a confirmation");
         let data = format!("data: {command},");
         assert!(begun.starts_with(&data) && begun.ends_with(",1"), "{begun}");
@@ -42,11 +39,8 @@ impl Events {
                 self.arrived = rest.to_owned();
                 return Some(event);
             }
-            let chunk = timeout(LIMIT, self.response.chunk())
-                .await
-                .expect("an event, or an end");
-            self.arrived
-                .push_str(str::from_utf8(&chunk.ok()??).expect("whole characters"));
+            let chunk = timeout(LIMIT, self.response.chunk()).await.expect("an event, or an end");
+            self.arrived.push_str(str::from_utf8(&chunk.ok()??).expect("whole characters"));
         }
     }
 }
@@ -81,14 +75,8 @@ async fn messages_keep_their_content_and_order() {
         ("", "data: message,c,"),
         ("tök 😀", "data: message,c,tök 😀"),
         // Each line of the data becomes a `data:` line of its own.
-        (
-            "one\ntwo\r\nthree\rfour",
-            "data: message,c,one\ndata: two\ndata: three\ndata: four",
-        ),
-        (
-            "data: x\n\nevent: y",
-            "data: message,c,data: x\ndata: \ndata: event: y",
-        ),
+        ("one\ntwo\r\nthree\rfour", "data: message,c,one\ndata: two\ndata: three\ndata: four"),
+        ("data: x\n\nevent: y", "data: message,c,data: x\ndata: \ndata: event: y"),
     ] {
         assert_eq!(publish(&bridge, "c", message).await, r#"{"result":1}"#);
         assert_eq!(events.next().await.unwrap(), event);
@@ -120,9 +108,7 @@ async fn a_message_does_not_wait_for_others() {
             assert_eq!(event, format!("data: message,c,{number}"));
         }
     };
-    timeout(LIMIT, lockstep)
-        .await
-        .expect("a thousand messages one by one");
+    timeout(LIMIT, lockstep).await.expect("a thousand messages one by one");
 }
 
 /// Each waiter for a lock has a channel of its own. `PUBSUB NUMSUB` and the reply of `PUBLISH` tell
@@ -144,10 +130,7 @@ async fn redis_knows_the_listeners_and_forgets_those_that_went() {
     }
     for gone in (0..10).rev() {
         drop(listeners.pop());
-        until("it is known to be gone", async || {
-            count(&channels[gone]).await == "0"
-        })
-        .await;
+        until("it is known to be gone", async || count(&channels[gone]).await == "0").await;
         for name in &channels[..gone] {
             assert_eq!(count(name).await, "1", "{name}");
         }
@@ -164,10 +147,7 @@ async fn listeners_of_one_channel_all_hear_it_until_the_last_is_gone() {
             assert_eq!(listener.next().await.unwrap(), "data: message,c,to all");
         }
     }
-    until("nobody is left", async || {
-        publish(&bridge, "c", "?").await == r#"{"result":0}"#
-    })
-    .await;
+    until("nobody is left", async || publish(&bridge, "c", "?").await == r#"{"result":0}"#).await;
 }
 
 /// On one channel, listeners come while others go.
@@ -182,9 +162,7 @@ async fn whoever_was_told_that_it_listens_hears_all_that_follows() {
             while !events.next().await.expect("it goes on").ends_with(&sent) {}
         }
     }));
-    timeout(LIMIT, come_and_go)
-        .await
-        .expect("nothing is missed");
+    timeout(LIMIT, come_and_go).await.expect("nothing is missed");
 }
 
 #[tokio::test]
@@ -198,15 +176,8 @@ async fn a_channel_is_all_that_follows_in_the_path() {
         ("k%C3%B6nig", "könig"),
     ] {
         let mut events = Events::open(&bridge, path).await;
-        assert_eq!(
-            publish(&bridge, channel, "x").await,
-            r#"{"result":1}"#,
-            "{path}"
-        );
-        assert_eq!(
-            events.next().await.unwrap(),
-            format!("data: message,{channel},x")
-        );
+        assert_eq!(publish(&bridge, channel, "x").await, r#"{"result":1}"#, "{path}");
+        assert_eq!(events.next().await.unwrap(), format!("data: message,{channel},x"));
     }
     for path in [
         "/subscribe/",
@@ -260,9 +231,7 @@ async fn a_stream_ends_with_redis() {
     redis.kill();
     assert_eq!(events.next().await.as_deref(), Some(LOST));
     assert_eq!(events.next().await, None);
-    bridge
-        .until_logs("the connection for messages was lost")
-        .await;
+    bridge.until_logs("the connection for messages was lost").await;
 }
 
 /// Otherwise the stream would stay open, and silent, for ever.
@@ -292,8 +261,5 @@ async fn a_channel_that_redis_forbids_is_told_as_redis_puts_it() {
     let redis = RedisServer::start(&user.collect::<Vec<_>>());
     let bridge = Bridge::start(["--redis", &redis.url()]).await;
     let (status, body) = bridge.ask("/subscribe/c", "").await;
-    assert!(
-        status == 400 && body.starts_with(r#"{"error":"NOPERM "#),
-        "{status} {body}"
-    );
+    assert!(status == 400 && body.starts_with(r#"{"error":"NOPERM "#), "{status} {body}");
 }

@@ -12,10 +12,8 @@ pub(super) async fn each_excludes_the_other_until_it_releases(stack: Stack, clie
         panic!("theirs does not exclude ours");
     };
     let remaining = remaining.expect("it ends");
-    assert!(
-        (ms(15_000)..=ms(20_000)).contains(&remaining),
-        "{remaining:?}"
-    );
+    let ttl = ms(15_000)..=ms(20_000);
+    assert!(ttl.contains(&remaining), "{remaining:?}");
     let seen = ours.inspect().await.unwrap().holder.expect("a holder");
     assert_eq!(seen.count, 1);
     assert_ne!(theirs.release().await, Some(false));
@@ -31,11 +29,7 @@ pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
     client: Client,
 ) {
     let (mut theirs, ours, key) = client.beside(&stack);
-    let (del, get, pttl) = (
-        format!("DEL {key}"),
-        format!("GET {key}"),
-        format!("PTTL {key}"),
-    );
+    let [del, get, pttl] = ["DEL", "GET", "PTTL"].map(|verb| format!("{verb} {key}"));
 
     assert!(theirs.acquire(NAME, 20_000).await);
     let _: () = stack.redis(&del);
@@ -50,9 +44,8 @@ pub(super) async fn neither_ends_nor_extends_what_has_become_the_others(
     let stored: Vec<u8> = stack.redis(&get);
     assert_eq!(code(lease.renew().await), "lost");
     // A resumed lease that does not know yet that it is lost.
-    let again = ours
-        .resume(Token::parse(lease.token().expose()).unwrap())
-        .unwrap();
+    let token = Token::parse(lease.token().expose()).unwrap();
+    let again = ours.resume(token).unwrap();
     assert_eq!(code(again.release().await), "lost");
     assert_eq!(stack.redis::<Vec<u8>>(&get), stored);
     assert!(stack.redis::<u64>(&pttl) > 15_000);

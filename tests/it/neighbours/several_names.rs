@@ -14,9 +14,8 @@ alone! {
 fn each() -> impl Iterator<Item = (Client, Stack)> {
     let stacks = || [Stack::spawn(), Stack::on_redis_6_2()];
     let theirs = [redlock_4::CLIENT, redlock_5::CLIENT];
-    theirs
-        .into_iter()
-        .flat_map(move |theirs| stacks().map(|stack| (theirs, stack)))
+    let beside = move |theirs| stacks().map(|stack| (theirs, stack));
+    theirs.into_iter().flat_map(beside)
 }
 
 async fn each_gets_all_of_its_names_or_none_while_the_other_has_one() {
@@ -46,12 +45,8 @@ async fn each_gets_all_of_its_names_or_none_while_the_other_has_one() {
 async fn neither_ends_a_name_that_has_become_the_others() {
     for (theirs, mut stack) in each() {
         let mut theirs = (theirs.start)(&[&stack.bridge]);
-        let lease = stack
-            .client()
-            .lock_all(["a", "b"])
-            .try_acquire()
-            .await
-            .unwrap();
+        let both = stack.client().lock_all(["a", "b"]);
+        let lease = both.try_acquire().await.unwrap();
         let _: () = stack.redis("DEL b");
         assert!(theirs.acquire("b,c", 20_000).await);
         assert_eq!(code(lease.release().await), "lost");
@@ -59,12 +54,8 @@ async fn neither_ends_a_name_that_has_become_the_others() {
         assert_eq!(stack.redis::<u64>("EXISTS b c"), 2);
 
         let _: () = stack.redis("DEL c");
-        let lease = stack
-            .client()
-            .lock_all(["c", "d"])
-            .try_acquire()
-            .await
-            .unwrap();
+        let both = stack.client().lock_all(["c", "d"]);
+        let lease = both.try_acquire().await.unwrap();
         // The versions differ in whether this counts as a release.
         theirs.release().await;
         assert_eq!(stack.redis::<u64>("EXISTS b"), 0);

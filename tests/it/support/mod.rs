@@ -7,11 +7,12 @@ mod stack;
 mod table;
 pub(crate) mod watched;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use edgelock::{Bridge, Client, Error, Lock};
+use edgelock::{Bridge, Client, Command, Decision, Error, Lock, Reply};
 use tokio::task::LocalSet;
 
 pub(crate) use edgelock::native::{Http, Tokio};
@@ -74,5 +75,46 @@ pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> impl Future<Output =
             assert!(began.elapsed() < PATIENCE, "it did not happen: {caller}");
             tokio::time::sleep(ms(2)).await;
         }
+    }
+}
+
+/// A section that only one may be in at a time.
+#[derive(Default)]
+pub(crate) struct Section {
+    is_taken: Cell<bool>,
+    last_fence: Cell<u64>,
+    entered: Cell<u32>,
+}
+
+impl Section {
+    /// Is in it for a moment, under a lease with this fence.
+    pub(crate) async fn enter(&self, fence: u64) {
+        assert!(!self.is_taken.replace(true), "two are inside");
+        assert!(self.last_fence.replace(fence) < fence);
+        tokio::time::sleep(ms(2)).await;
+        self.is_taken.set(false);
+        self.entered.set(self.entered.get() + 1);
+    }
+
+    /// How often somebody was in it.
+    pub(crate) fn entered(&self) -> u32 {
+        self.entered.get()
+    }
+}
+
+/// What has no turn.
+pub(crate) struct Nothing;
+
+impl edgelock::Section for Nothing {
+    type Item = ();
+    type Answer = ();
+    type State = ();
+
+    fn reads(&self, (): &()) -> Vec<Command> {
+        Vec::new()
+    }
+
+    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
+        panic!("there is no turn");
     }
 }

@@ -8,6 +8,7 @@ use edgelock::{
 };
 
 use super::Tokio;
+use super::kinds::Kind;
 
 /// A transport that notes the keys of every request, and answers none.
 #[derive(Clone, Default)]
@@ -73,22 +74,43 @@ impl Noted {
         !self.0.lock().expect("keys").is_empty()
     }
 
+    /// What each kind of lock and of call has of keys, if it may have this name.
+    pub(crate) async fn keys_of_each(
+        &self,
+        client: &Client<Self, Drawn>,
+        name: &str,
+    ) -> Vec<Vec<String>> {
+        let mut all = Vec::new();
+        for kind in Kind::ALL {
+            let lock = kind.lock(client, &[name], "me");
+            if let Err(error) = lock.check() {
+                assert_eq!(error.code(), "invalid_argument");
+                continue;
+            }
+            let keys = self.keys_of(&lock).await;
+            assert!(keys.iter().any(|key| key.ends_with(name)) && keys.len() > 5);
+            all.push(keys);
+        }
+        let once = client.once(name);
+        if once.check().is_ok() {
+            all.push(self.keys_of_once(once).await);
+        }
+        all.extend(self.keys_of_paced(client, name).await);
+        all
+    }
+
     /// The keys of a request for the result of `once`.
-    pub(crate) async fn keys_of_once(&self, once: Once<Self, Drawn>) -> Vec<String> {
+    async fn keys_of_once(&self, once: Once<Self, Drawn>) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         let work = async |_: &_| -> Result<String, Error> { panic!("the work is not begun") };
-        assert!(
-            once.wait_timeout(super::ms(1))
-                .run_text(work)
-                .await
-                .is_err()
-        );
+        let outcome = once.wait_timeout(super::ms(1)).run_text(work).await;
+        assert!(outcome.is_err());
         tokio::task::yield_now().await;
         std::mem::take(&mut *self.0.lock().expect("keys"))
     }
 
     /// The keys of the throttle and of the debounce `name`, or the error if the name is invalid.
-    pub(crate) async fn keys_of_paced(
+    async fn keys_of_paced(
         &self,
         client: &Client<Self, Drawn>,
         name: &str,
@@ -104,16 +126,11 @@ impl Noted {
     }
 
     /// The keys of every operation of `lock`, and the channels of its waiters.
-    pub(crate) async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
+    async fn keys_of(&self, lock: &NotedLock) -> Vec<String> {
         self.0.lock().expect("keys").clear();
         assert!(lock.try_acquire().await.is_err());
-        assert!(
-            lock.clone()
-                .wait_timeout(super::ms(1))
-                .acquire()
-                .await
-                .is_err()
-        );
+        let waits = lock.clone().wait_timeout(super::ms(1));
+        assert!(waits.acquire().await.is_err());
         assert!(lock.inspect().await.is_err());
         assert!(lock.force_release().await.is_err());
         let lease = lock.resume(Token::parse(TOKEN).expect("a token"));

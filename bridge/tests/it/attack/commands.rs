@@ -11,12 +11,7 @@ async fn nobody_can_have_redis_close_the_connection_that_others_share() {
     let bridge = Bridge::spawn().await;
     let beside = HonestClient::of(&bridge).await;
     for _ in 0..many(20) {
-        for command in [
-            r#"["POST"]"#,
-            r#"["pOsT","/"]"#,
-            r#"["hOsT:","x"]"#,
-            r#"["HOST:"]"#,
-        ] {
+        for command in [r#"["POST"]"#, r#"["pOsT","/"]"#, r#"["hOsT:","x"]"#, r#"["HOST:"]"#] {
             says(bridge.run(command).await, 400, "is not served here");
             let list = format!("[{command}]");
             for path in ["/pipeline", "/multi-exec"] {
@@ -128,10 +123,7 @@ async fn a_transaction_of_slow_commands_does_not_keep_redis_from_others() {
     bridge.set("text", &"x".repeat(5000)).await;
     let beside = HonestClient::of(&bridge).await;
     let slow = |count| vec![r#"["LCS","text","text","LEN"]"#; count].join(",");
-    for (count, expected) in [
-        (many(200), (413, "too many commands")),
-        (100, (400, "NOPERM")),
-    ] {
+    for (count, expected) in [(many(200), (413, "too many commands")), (100, (400, "NOPERM"))] {
         let body = format!("[{}]", slow(count));
         let told = bridge.read_only("/multi-exec", body).await;
         says(told, expected.0, expected.1);

@@ -15,9 +15,7 @@ use crate::support::{Bridge, LIMIT, until};
 async fn connect(bridge: &Bridge, from: u8) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     let address = Ipv4Addr::new(127, 0, 0, from);
-    socket
-        .bind((address, 0).into())
-        .expect("an address of this machine");
+    socket.bind((address, 0).into()).expect("an address of this machine");
     let to = bridge.address().parse().expect("an address");
     socket.connect(to).await.expect("a connection")
 }
@@ -142,10 +140,7 @@ async fn the_head_of_a_request_is_bounded() {
     }
     for stream in &mut streams {
         let said = ends(stream).await;
-        assert!(
-            said.is_empty() || said.starts_with("HTTP/1.1 431 "),
-            "{said}"
-        );
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 431 "), "{said}");
     }
     beside.got_all().await;
     let grown = bridge.memory().saturating_sub(before);

@@ -14,10 +14,7 @@ async fn a_reply_that_is_nested_too_deep_costs_nobody_else_anything() {
         says(told, 400, "TOODEEP");
         let body = format!(r#"[["ECHO","a"],["EVAL","{deep}",0],["ECHO","b"]]"#);
         let (_, body) = bridge.ask("/pipeline", body).await;
-        assert!(
-            body.starts_with(r#"[{"result":"a"},{"error":"TOODEEP "#),
-            "{body}"
-        );
+        assert!(body.starts_with(r#"[{"result":"a"},{"error":"TOODEEP "#), "{body}");
         assert!(body.ends_with(r#",{"result":"b"}]"#), "{body}");
     }
     beside.got_all().await;
@@ -76,11 +73,7 @@ async fn no_answer_is_larger_than_it_may_be_whatever_it_is_made_of() {
         for path in ["/pipeline", "/multi-exec"] {
             let (status, body) = bridge.ask(path, body.clone()).await;
             assert!(body.len() < most, "{script}: {}", body.len());
-            says(
-                (status, body),
-                200,
-                r#"[{"result":"a"},{"error":"TOOLARGE "#,
-            );
+            says((status, body), 200, r#"[{"result":"a"},{"error":"TOOLARGE "#);
         }
     }
     let mut stream = send(bridge.post("/subscribe/c", "")).await;
@@ -108,17 +101,12 @@ async fn a_reply_that_is_too_large_is_not_held_and_costs_nobody_else_anything() 
     ] {
         let (status, body) = bridge.run(&format!(r#"["EVAL","{script}",0]"#)).await;
         let said = &body[..body.len().min(200)];
-        assert!(
-            status == 400 && said.contains("TOOLARGE"),
-            "{script}: {said}"
-        );
+        assert!(status == 400 && said.contains("TOOLARGE"), "{script}: {said}");
     }
     beside.got_all().await;
     // If it kept one of the replies, the bridge would have grown by twice as much.
     let grown = bridge.memory().saturating_sub(before);
     assert!(grown < 30_000_000, "{grown}");
-    let (status, body) = bridge
-        .run(r#"["EVAL","return string.rep('x', 999000)",0]"#)
-        .await;
+    let (status, body) = bridge.run(r#"["EVAL","return string.rep('x', 999000)",0]"#).await;
     assert_eq!((status, body.len()), (200, 999_013));
 }

@@ -44,13 +44,7 @@ async fn no_script_leaves_its_database_or_reaches_other_servers() {
         );
     }
     // What locks need, and what most applications need beside them, is allowed.
-    for words in [
-        "INFO server",
-        "TIME",
-        "SET k v",
-        "PUBLISH c m",
-        "PUBSUB NUMSUB c",
-    ] {
+    for words in ["INFO server", "TIME", "SET k v", "PUBLISH c m", "PUBSUB NUMSUB c"] {
         let (status, body) = bridge.run(&script(words)).await;
         assert_eq!(status, 200, "{words}: {body}");
     }

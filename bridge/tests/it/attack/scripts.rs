@@ -74,10 +74,7 @@ async fn scripts_that_last_take_turns_and_the_others_are_served_between_them() {
     let bridge = Bridge::with(["--timeout", "1000"]).await;
     let quick = r#"["EVAL","return redis.call('GET',KEYS[1])",1,"beside"]"#;
     assert_eq!(bridge.run(quick).await.0, 200);
-    let beside = [
-        HonestClient::of(&bridge).await,
-        HonestClient::asking(&bridge, quick).await,
-    ];
+    let beside = [HonestClient::of(&bridge).await, HonestClient::asking(&bridge, quick).await];
     let scripts = (0..many(40)).map(|_| {
         let script = lasting(100);
         let bridge = &bridge;
@@ -203,10 +200,7 @@ async fn a_script_that_was_quick_goes_apart_once_it_lasts_until_it_is_quick_agai
     assert_ne!(bridge.connection(&lasting(300)).await, shared);
     let all = join_all((0..many(14)).map(|_| async { bridge.run(&lasting(300)).await }));
     let (done, refused): (Vec<_>, Vec<_>) = all.await.into_iter().partition(|told| told.0 == 200);
-    assert!(
-        !done.is_empty() && refused.iter().all(executed_nothing),
-        "{refused:?}"
-    );
+    assert!(!done.is_empty() && refused.iter().all(executed_nothing), "{refused:?}");
     beside.got_all().await;
     bridge.connection(&lasting(0)).await;
     assert_eq!(bridge.connection(&lasting(0)).await, shared);
@@ -231,9 +225,7 @@ async fn a_redis_that_is_far_away_makes_no_script_one_that_lasts() {
 async fn a_script_without_an_end_is_ended_when_its_client_is_gone() {
     let bridge = Bridge::spawn().await;
     let endless = r#"["EVAL","while true do end",0]"#;
-    let asked = bridge
-        .post("/", endless)
-        .timeout(Duration::from_millis(300));
+    let asked = bridge.post("/", endless).timeout(Duration::from_millis(300));
     assert!(asked.send().await.is_err());
     bridge.until_logs("was ended").await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);

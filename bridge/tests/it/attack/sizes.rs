@@ -73,10 +73,7 @@ async fn answers_that_nobody_reads_are_held_up_to_a_bound() {
     assert!(grown < HELD, "{grown}");
     // When those clients are gone, their share is free again.
     drop(silent);
-    until("others are served", async || {
-        bridge.run(r#"["GET","large"]"#).await.0 == 200
-    })
-    .await;
+    until("others are served", async || bridge.run(r#"["GET","large"]"#).await.0 == 200).await;
 }
 
 /// Nobody waits for these requests any more, but they are still on their way to Redis.
@@ -151,11 +148,9 @@ async fn a_pipeline_of_too_many_commands_is_refused_before_they_are_kept() {
     }
     // The name counts too.
     let most = 128 * 1024;
-    for (count, status, told) in [
-        (most - 1, 200, r#"{"result":0}"#),
-        (most, 413, refused),
-        (4 * MEGABYTE, 413, refused),
-    ] {
+    for (count, status, told) in
+        [(most - 1, 200, r#"{"result":0}"#), (most, 413, refused), (4 * MEGABYTE, 413, refused)]
+    {
         let many = format!(r#"["DEL"{}]"#, ",1".repeat(count));
         is(bridge.run(&many).await, status, told);
         let (asked, _) = bridge.ask("/pipeline", format!("[{many}]")).await;

@@ -18,9 +18,8 @@ async fn waits_for_replicas_beyond_those_that_may_are_refused_at_once() {
     let bridge = Bridge::with(["--timeout", "600000"]).await;
     let beside = HonestClient::of(&bridge).await;
     let wait = r#"[["SET","k","v"],["WAIT",1,500000]]"#;
-    let mut waits: FuturesUnordered<_> = (0..many(200))
-        .map(|_| bridge.ask("/pipeline", wait))
-        .collect();
+    let mut waits: FuturesUnordered<_> =
+        (0..many(200)).map(|_| bridge.ask("/pipeline", wait)).collect();
     for _ in 0..many(200) - 64 {
         let refused = waits.next().await.expect("one of them");
         assert!(executed_nothing(&refused), "{refused:?}");

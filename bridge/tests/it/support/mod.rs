@@ -60,25 +60,16 @@ impl Bridge {
             .args(["-c", &format!("ulimit -n {files} && exec \"$@\""), "sh"])
             .arg(bridge.get_program())
             .args(bridge.get_args())
-            .envs(
-                bridge
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            );
+            .envs(bridge.get_envs().filter_map(|(name, value)| Some((name, value?))));
         Self::of(piped(limited)).await
     }
 
     async fn of(mut command: Command) -> Self {
-        let spawns_redis = command
-            .as_std()
-            .get_args()
-            .any(|arg| arg.as_encoded_bytes().starts_with(b"spawn"));
+        let spawns_redis =
+            command.as_std().get_args().any(|arg| arg.as_encoded_bytes().starts_with(b"spawn"));
         let mut child = command.spawn().expect("the bridge starts");
         let log = Arc::default();
-        collect(
-            child.stderr.take().expect("stderr is piped"),
-            Arc::clone(&log),
-        );
+        collect(child.stderr.take().expect("stderr is piped"), Arc::clone(&log));
         let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let Some(url) = line(&mut stdout, "edgelock-bridge listening on ").await else {
             panic!("the bridge does not listen: {}", log.lock().unwrap());
@@ -88,13 +79,7 @@ impl Bridge {
             false => None,
         };
         let socket = socket.map(PathBuf::from);
-        Self {
-            child,
-            url,
-            socket,
-            log,
-            http: http(),
-        }
+        Self { child, url, socket, log, http: http() }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -103,23 +88,16 @@ impl Bridge {
 
     /// The address as `host:port`.
     pub(crate) fn address(&self) -> &str {
-        self.url
-            .strip_prefix("http://")
-            .expect("an address on http")
+        self.url.strip_prefix("http://").expect("an address on http")
     }
 
     /// A client with connections of its own.
     pub(crate) fn another_client(&self) -> Client {
-        Client {
-            url: self.url.clone(),
-            http: http(),
-        }
+        Client { url: self.url.clone(), http: http() }
     }
 
     fn socket(&self) -> &Path {
-        self.socket
-            .as_deref()
-            .expect("a bridge that spawned its Redis")
+        self.socket.as_deref().expect("a bridge that spawned its Redis")
     }
 
     /// The folder of the Redis that it spawned.
@@ -144,9 +122,7 @@ impl Bridge {
     /// The process id of the Redis that it spawned.
     pub(crate) async fn redis_id(&self) -> u32 {
         let about = self.told("INFO", "server").await;
-        let id = about
-            .lines()
-            .find_map(|line| line.strip_prefix("process_id:"));
+        let id = about.lines().find_map(|line| line.strip_prefix("process_id:"));
         id.and_then(|id| id.parse().ok()).expect("a process")
     }
 
@@ -165,15 +141,11 @@ impl Bridge {
 
     /// A request without a credential.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http
-            .request(method, format!("{}{path}", self.url))
-            .timeout(LIMIT)
+        self.http.request(method, format!("{}{path}", self.url)).timeout(LIMIT)
     }
 
     pub(crate) fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
-        self.request(Method::POST, path)
-            .bearer_auth(TOKEN)
-            .body(body)
+        self.request(Method::POST, path).bearer_auth(TOKEN).body(body)
     }
 
     /// The status and body of the answer.
@@ -196,9 +168,7 @@ impl Bridge {
         path: &str,
         body: impl Into<reqwest::Body>,
     ) -> (u16, String) {
-        let asked = self
-            .request(Method::POST, path)
-            .bearer_auth(READ_ONLY_TOKEN);
+        let asked = self.request(Method::POST, path).bearer_auth(READ_ONLY_TOKEN);
         answer(asked.body(body)).await
     }
 
@@ -237,10 +207,8 @@ impl Bridge {
     }
 
     pub(crate) async fn until_ping(&self, status: u16) {
-        until(&format!("PING is {status}"), async || {
-            self.run(r#"["PING"]"#).await.0 == status
-        })
-        .await;
+        until(&format!("PING is {status}"), async || self.run(r#"["PING"]"#).await.0 == status)
+            .await;
     }
 
     pub(crate) async fn until_logs(&self, text: &str) {
@@ -253,8 +221,7 @@ impl Bridge {
 
     pub(crate) async fn exit(&mut self) -> ExitStatus {
         let exit = timeout(LIMIT, self.child.wait()).await;
-        exit.expect("the bridge ends")
-            .expect("its status can be had")
+        exit.expect("the bridge ends").expect("its status can be had")
     }
 }
 
@@ -289,11 +256,7 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
 }
 
 fn piped(mut command: Command) -> Command {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
 }
 
@@ -325,10 +288,7 @@ pub(crate) fn says((status, body): (u16, String), expected: u16, text: &str) {
 }
 
 pub(crate) fn header<'a>(response: &'a Response, name: &str) -> &'a str {
-    let value = response
-        .headers()
-        .get(name)
-        .unwrap_or_else(|| panic!("no header {name}"));
+    let value = response.headers().get(name).unwrap_or_else(|| panic!("no header {name}"));
     value.to_str().expect("a header of text")
 }
 
@@ -338,10 +298,7 @@ pub(crate) async fn refused_for_now(request: RequestBuilder) -> String {
     let (status, url) = (refused.status(), refused.url().clone());
     let second = refused.headers().get("retry-after").cloned();
     let body = refused.text().await.expect("a whole body");
-    assert!(
-        status == 503 && second.is_some_and(|second| second == "1"),
-        "{url}: {body}"
-    );
+    assert!(status == 503 && second.is_some_and(|second| second == "1"), "{url}: {body}");
     assert!(body.ends_with(r#","executed":false}"#), "{url}: {body}");
     body
 }
@@ -364,24 +321,15 @@ pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
 
 /// By a shell, because the standard library can only kill.
 pub(crate) async fn signal(id: u32, name: &str) {
-    let sent = Command::new("sh")
-        .args(["-c", &format!("kill -{name} {id}")])
-        .status()
-        .await;
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {id}")]).status().await;
     assert!(sent.expect("a shell").success(), "signal {name}");
 }
 
 /// What follows `prefix` in the next line; `None` if there is no line in time.
 async fn line(stdout: &mut Lines<BufReader<ChildStdout>>, prefix: &str) -> Option<String> {
-    let line = timeout(LIMIT, stdout.next_line())
-        .await
-        .ok()?
-        .expect("stdout is text")?;
+    let line = timeout(LIMIT, stdout.next_line()).await.ok()?.expect("stdout is text")?;
     let rest = line.strip_prefix(prefix);
-    Some(
-        rest.unwrap_or_else(|| panic!("{line:?} does not begin with {prefix:?}"))
-            .to_owned(),
-    )
+    Some(rest.unwrap_or_else(|| panic!("{line:?} does not begin with {prefix:?}")).to_owned())
 }
 
 fn collect(from: impl AsyncRead + Unpin + Send + 'static, into: Arc<Mutex<String>>) {
