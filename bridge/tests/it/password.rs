@@ -33,9 +33,7 @@ async fn a_redis_that_wants_a_password_is_told_with_how_to_give_it() {
         assert_eq!(bridge.ask("/subscribe/c", "").await, refused);
         says(bridge.health().await, 503, "wants a password");
         bridge.until_logs(told).await;
-        bridge
-            .until_logs("it runs; see the user, the password")
-            .await;
+        bridge.until_logs("it runs; see the user, the password").await;
         assert!(!bridge.log().contains("secret"), "{}", bridge.log());
     }
     let bridge = Bridge::start(["--redis", &with_password(&redis, SECRET)]).await;

@@ -74,8 +74,6 @@ async fn a_certificate_that_does_not_fit_is_an_outage() {
         let (status, body) = bridge.run(r#"["PING"]"#).await;
         assert!(status >= 400 && !body.contains("PONG"), "{url}: {body}");
         until(reason, async || (bridge.log() + &body).contains(reason)).await;
-        bridge
-            .until_logs("an authority that SSL_CERT_FILE names")
-            .await;
+        bridge.until_logs("an authority that SSL_CERT_FILE names").await;
     }
 }
