@@ -18,14 +18,8 @@ use std::{env, fs};
 use parts::Part;
 
 /// What a kind has from what it is made of, unless it lists it itself.
-const OF_EVERY_LOCK: [&str; 6] = [
-    "acquire",
-    "renew",
-    "release",
-    "abandon",
-    "inspect",
-    "force_release",
-];
+const OF_EVERY_LOCK: [&str; 6] =
+    ["acquire", "renew", "release", "abandon", "inspect", "force_release"];
 
 fn main() {
     let folder = Path::new("src/kind");
@@ -46,11 +40,7 @@ fn main() {
             order.add_all(&listed);
             let order: Vec<_> = order.all.into_iter().map(constant).collect();
             let (script, all) = (script.to_uppercase(), order.join(", super::"));
-            write!(
-                written,
-                "pub(crate) const {script}: &[&str] = &[super::{all}];"
-            )
-            .expect("text");
+            write!(written, "pub(crate) const {script}: &[&str] = &[super::{all}];").expect("text");
             unused.retain(|part| !order.contains(part));
         }
         written += "}\n";
@@ -89,10 +79,7 @@ impl<'p> Kinds<'p> {
                 let of = kind.iter().skip(3).map(|kind| kind.trim_end_matches(','));
                 made_of.insert(file, of.collect());
             }
-            let lines = head
-                .source
-                .lines()
-                .filter_map(|line| line.strip_prefix("-- script "));
+            let lines = head.source.lines().filter_map(|line| line.strip_prefix("-- script "));
             let of_file: BTreeMap<_, _> = lines
                 .map(|line| line.split_once(": ").expect("a name, a colon and parts"))
                 .map(|(name, listed)| (name.trim(), listed.split_whitespace().collect()))
@@ -101,12 +88,7 @@ impl<'p> Kinds<'p> {
                 scripts.insert(file, of_file);
             }
         }
-        let mut kinds = Self {
-            parts,
-            made_of,
-            scripts,
-            listed: Vec::new(),
-        };
+        let mut kinds = Self { parts, made_of, scripts, listed: Vec::new() };
         let mut listed = Vec::new();
         for (kind, scripts) in &kinds.scripts {
             let order = Order::new(&kinds, kind);
@@ -151,13 +133,7 @@ impl<'k, 'p> Order<'k, 'p> {
     fn new(kinds: &'k Kinds<'p>, kind: &'p str) -> Self {
         let mut files = vec![kind];
         files.extend(kinds.made_of.get(kind).into_iter().flatten());
-        Self {
-            kinds,
-            files,
-            all: Vec::new(),
-            seen: Vec::new(),
-            asking: Vec::new(),
-        }
+        Self { kinds, files, all: Vec::new(), seen: Vec::new(), asking: Vec::new() }
     }
 
     /// At which place its file decides, if the kind has it.
@@ -176,9 +152,7 @@ impl<'k, 'p> Order<'k, 'p> {
         let found = self.kinds.parts.iter().filter(|part| part.name == name);
         let found = found.filter_map(|part| Some((self.level(part)?, part)));
         let nearest = found.min_by_key(|(level, _)| *level);
-        nearest
-            .unwrap_or_else(|| panic!("{:?} has no {name}", self.files[0]))
-            .1
+        nearest.unwrap_or_else(|| panic!("{:?} has no {name}", self.files[0])).1
     }
 
     /// The part that provides this name from this level on, other than `but`.
@@ -200,11 +174,7 @@ impl<'k, 'p> Order<'k, 'p> {
                 }
             }
         }
-        panic!(
-            "nobody provides {name}, which {} of {} needs",
-            constant(but),
-            self.files[0]
-        )
+        panic!("nobody provides {name}, which {} of {} needs", constant(but), self.files[0])
     }
 
     /// Adds a part, and before it what it needs.
@@ -227,12 +197,7 @@ impl<'k, 'p> Order<'k, 'p> {
         for (seen, _) in &self.seen {
             for name in part.head("provides") {
                 let is_new = !seen.head("provides").contains(&name) || wraps.contains(&name);
-                assert!(
-                    is_new,
-                    "{} hides {name} of {}",
-                    constant(part),
-                    constant(seen)
-                );
+                assert!(is_new, "{} hides {name} of {}", constant(part), constant(seen));
             }
         }
         self.asking.pop();
@@ -272,9 +237,7 @@ impl<'k, 'p> Order<'k, 'p> {
         if is_loop {
             let mut of_loop = vec![first];
             for (part, needed) in &block.seen[self.seen.len()..] {
-                let is_bound = needed
-                    .iter()
-                    .any(|one| of_loop.iter().any(|two| is_same(one, two)));
+                let is_bound = needed.iter().any(|one| of_loop.iter().any(|two| is_same(one, two)));
                 if is_bound || inside.iter().any(|one| is_same(one, part)) {
                     of_loop.push(part);
                 } else if !is_same(part, first) {

@@ -76,11 +76,7 @@ impl Acquisition {
             token,
             wants: wants.to_owned(),
             session,
-            standing: Mutex::new(Standing {
-                callers: 1,
-                is_over: false,
-                waiter: None,
-            }),
+            standing: Mutex::new(Standing { callers: 1, is_over: false, waiter: None }),
         });
         *current = Some(shared.clone());
         Ok(Caller { shared, number: 1 })
@@ -98,10 +94,7 @@ impl Shared {
             return Some(Err(Fault::invalid(OTHERWISE)));
         }
         standing.callers += 1;
-        Some(Ok(Caller {
-            shared: shared.clone(),
-            number: standing.callers,
-        }))
+        Some(Ok(Caller { shared: shared.clone(), number: standing.callers }))
     }
 }
 

@@ -239,8 +239,6 @@ pub(crate) struct Post {
 /// Without the credential.
 impl fmt::Debug for Bridge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bridge")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
+        f.debug_struct("Bridge").field("url", &self.url).finish_non_exhaustive()
     }
 }

@@ -63,10 +63,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     /// The same client on another host.
     #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "worker"))]
     pub(crate) fn on(self, place: impl FnOnce(&Host<T, R>) -> Host<T, R>) -> Self {
-        Self {
-            host: Arc::new(place(&self.host)),
-            ..self
-        }
+        Self { host: Arc::new(place(&self.host)), ..self }
     }
 
     /// The lock called `name`: 1 to 512 bytes, prefix included. Sends nothing.
@@ -324,12 +321,8 @@ impl<T, R> Clone for Client<T, R> {
 
 impl<T, R> fmt::Debug for Client<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bridges: Vec<_> = self
-            .topology
-            .endpoints()
-            .iter()
-            .map(|endpoint| &endpoint.bridge)
-            .collect();
+        let bridges: Vec<_> =
+            self.topology.endpoints().iter().map(|endpoint| &endpoint.bridge).collect();
         f.debug_struct("Client")
             .field("bridges", &bridges)
             .field("prefix", &self.prefix)

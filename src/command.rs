@@ -27,10 +27,7 @@ pub struct Command {
 impl Command {
     /// The command called `name`, without arguments so far.
     pub fn new(name: &str) -> Self {
-        Self {
-            words: vec![name.to_owned()],
-            keys: Vec::new(),
-        }
+        Self { words: vec![name.to_owned()], keys: Vec::new() }
     }
 
     /// Appends an argument that is a key.
@@ -61,10 +58,7 @@ impl Command {
 
     /// The arguments that are keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.keys
-            .iter()
-            .filter_map(|&at| self.words.get(at))
-            .map(String::as_str)
+        self.keys.iter().filter_map(|&at| self.words.get(at)).map(String::as_str)
     }
 }
 
@@ -157,10 +151,7 @@ pub(crate) enum Word {
 impl Words {
     /// None yet, with room for the words of most scripts.
     pub(crate) fn new() -> Self {
-        Self {
-            text: String::with_capacity(512),
-            ends: Vec::with_capacity(24),
-        }
+        Self { text: String::with_capacity(512), ends: Vec::with_capacity(24) }
     }
 
     /// Adds a key of these parts.

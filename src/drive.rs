@@ -30,11 +30,7 @@ pub(crate) struct Host<T, R> {
 
 impl<T, R> Host<T, R> {
     pub(crate) const fn new(transport: T, runtime: R) -> Self {
-        Self {
-            transport,
-            runtime,
-            going_on: GoingOn::none(),
-        }
+        Self { transport, runtime, going_on: GoingOn::none() }
     }
 }
 
@@ -99,16 +95,8 @@ fn driven<O: Operation, T: Transport, R: Runtime>(
     operation: O,
 ) -> Driven<O, T, R> {
     Driven {
-        told: Running {
-            operation,
-            outcome: None,
-        },
-        driver: Driver {
-            state: State::New,
-            flights: Flights::none(),
-            ids: 0,
-            host,
-        },
+        told: Running { operation, outcome: None },
+        driver: Driver { state: State::New, flights: Flights::none(), ids: 0, host },
     }
 }
 
@@ -227,13 +215,7 @@ impl<T: Transport, R: Runtime> Driver<T, R> {
         let mut wishes = Vec::new();
         let runtime = &self.host.runtime;
         let now = runtime.now();
-        tell(&mut Cx::new(
-            now,
-            runtime,
-            reads,
-            &mut self.ids,
-            &mut wishes,
-        ));
+        tell(&mut Cx::new(now, runtime, reads, &mut self.ids, &mut wishes));
         for wish in wishes {
             self.grant(wish, waker);
         }

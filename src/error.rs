@@ -112,10 +112,7 @@ pub enum Error {
 
     /// The result of the work of a [`crate::Once`] is larger than [`crate::Once::max_bytes`]. The
     /// work was done, and its result is not kept: the next call does it again.
-    #[error(
-        "the result of {} has {bytes} bytes, and may have {most}: {NOT_KEPT}",
-        Named(lock)
-    )]
+    #[error("the result of {} has {bytes} bytes, and may have {most}: {NOT_KEPT}", Named(lock))]
     #[non_exhaustive]
     ResultTooLarge {
         /// The key.

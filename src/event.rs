@@ -120,25 +120,15 @@ impl EventKind<'_> {
         let time = Duration::from_secs(1);
         let (waited, held, took, requests) = (time, time, time, 1);
         Some(match code {
-            "contended" => EventKind::Contended {
-                remaining: Some(time),
-                ahead: 0,
-            },
+            "contended" => EventKind::Contended { remaining: Some(time), ahead: 0 },
             "acquired" => EventKind::Acquired { waited, requests },
             "gave_up" => EventKind::GaveUp { waited, requests },
             "replayed" => EventKind::Replayed { waited, requests },
             "renewed" => EventKind::Renewed { took },
             "lost" => EventKind::Lost { held },
             "released" => EventKind::Released { held, took },
-            "retried" => EventKind::Retried {
-                error: &ERROR,
-                pause: time,
-            },
-            "grouped" => EventKind::Grouped {
-                items: 1,
-                waiting: 0,
-                took,
-            },
+            "retried" => EventKind::Retried { error: &ERROR, pause: time },
+            "grouped" => EventKind::Grouped { items: 1, waiting: 0, took },
             _ => return None,
         })
     }

@@ -140,11 +140,7 @@ impl<S: Section> GroupCommit<S> {
                 looks: Arc::new(Looks::new()),
                 known: Known::default(),
             }),
-            bound: Bound {
-                items: 256,
-                bytes: 256 * 1024,
-                waiting: 10_000,
-            },
+            bound: Bound { items: 256, bytes: 256 * 1024, waiting: 10_000 },
             peek: None,
         }
     }
@@ -235,8 +231,7 @@ impl<S: Section> GroupCommit<S> {
         }
         let waited = lock.runtime().now().since(begun_at);
         let left = lock.wait.saturating_sub(waited);
-        self.take_turn(&lock.clone().wait_timeout(left), item, bytes)
-            .await
+        self.take_turn(&lock.clone().wait_timeout(left), item, bytes).await
     }
 
     async fn take_turn<T: Transport, R: Runtime>(
@@ -276,11 +271,7 @@ impl<S: Section> GroupCommit<S> {
 
 impl<S: Section> Clone for GroupCommit<S> {
     fn clone(&self) -> Self {
-        Self {
-            shared: self.shared.clone(),
-            bound: self.bound,
-            peek: self.peek,
-        }
+        Self { shared: self.shared.clone(), bound: self.bound, peek: self.peek }
     }
 }
 
@@ -288,8 +279,6 @@ impl<S: Section> Clone for GroupCommit<S> {
 impl<S: Section> fmt::Debug for GroupCommit<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.shared.turns.names() + self.shared.looks.names();
-        f.debug_struct("GroupCommit")
-            .field("names", &names)
-            .finish_non_exhaustive()
+        f.debug_struct("GroupCommit").field("names", &names).finish_non_exhaustive()
     }
 }

@@ -50,26 +50,17 @@ impl Kind {
 
     /// Held by an owner, who may enter again.
     pub(crate) fn reentrant(owner: &str) -> Self {
-        Self {
-            owner: Some(owner.to_owned()),
-            ..Self::of(&rows::REENTRANT)
-        }
+        Self { owner: Some(owner.to_owned()), ..Self::of(&rows::REENTRANT) }
     }
 
     /// Held by up to so many tokens.
     pub(crate) fn semaphore(permits: u32) -> Self {
-        Self {
-            wants: permits.to_string(),
-            ..Self::of(&rows::SEMAPHORE)
-        }
+        Self { wants: permits.to_string(), ..Self::of(&rows::SEMAPHORE) }
     }
 
     /// So many units, which are reserved and then confirmed.
     pub(crate) fn reservations(units: u32) -> Self {
-        Self {
-            wants: units.to_string(),
-            ..Self::of(&rows::RESERVATIONS)
-        }
+        Self { wants: units.to_string(), ..Self::of(&rows::RESERVATIONS) }
     }
 
     /// A writer, which is alone. It wants nothing in particular, as a mutex.
@@ -79,27 +70,18 @@ impl Kind {
 
     /// A reader, beside other readers.
     pub(crate) fn reader() -> Self {
-        Self {
-            wants: "r".into(),
-            ..Self::of(&rows::READER)
-        }
+        Self { wants: "r".into(), ..Self::of(&rows::READER) }
     }
 
     /// Several names, of which all are had or none.
     pub(crate) fn multi() -> Self {
-        Self {
-            wants: "a".into(),
-            ..Self::of(&rows::MULTI)
-        }
+        Self { wants: "a".into(), ..Self::of(&rows::MULTI) }
     }
 
     /// Permits of several semaphores at once. `wants` is how many there are of each and are wanted,
     /// in the order of the names.
     pub(crate) fn limits(wants: &str) -> Self {
-        Self {
-            wants: ["a", wants].concat(),
-            ..Self::of(&rows::LIMITS)
-        }
+        Self { wants: ["a", wants].concat(), ..Self::of(&rows::LIMITS) }
     }
 
     /// A lock that nobody gets any more once the result of its work is kept.
@@ -117,22 +99,13 @@ impl Kind {
     }
 
     const fn of(row: &'static Row) -> Self {
-        Self {
-            row,
-            owner: None,
-            signal_list: None,
-            wants: String::new(),
-        }
+        Self { row, owner: None, signal_list: None, wants: String::new() }
     }
 
     /// What it is at each server of a quorum: the quorum's mutex, or refused.
     pub(crate) fn of_majority(self) -> (Self, Result<(), Fault>) {
         let checked = refuse(self.row.refusals.majority);
-        let row = if checked.is_ok() {
-            &rows::QUORUM
-        } else {
-            self.row
-        };
+        let row = if checked.is_ok() { &rows::QUORUM } else { self.row };
         (Self { row, ..self }, checked)
     }
 
@@ -167,9 +140,7 @@ impl Kind {
 
     pub(crate) fn scripts(&self) -> &'static Scripts {
         let signalling = self.row.signalling.as_ref();
-        signalling
-            .filter(|_| self.signal_list.is_some())
-            .unwrap_or(&self.row.scripts)
+        signalling.filter(|_| self.signal_list.is_some()).unwrap_or(&self.row.scripts)
     }
 
     /// The script that makes the fence of a hold the lowest, after a majority granted it; `None`
@@ -259,9 +230,7 @@ impl Kind {
         if ptr::eq(self.row, &rows::READER) {
             return u64::MAX;
         }
-        let permits = self
-            .permits()
-            .filter(|_| ptr::eq(self.row, &rows::SEMAPHORE));
+        let permits = self.permits().filter(|_| ptr::eq(self.row, &rows::SEMAPHORE));
         permits.map_or(1, |(permits, ..)| permits.into())
     }
 
@@ -309,9 +278,7 @@ impl Kind {
     /// Has it take so many of its permits at once.
     pub(crate) fn set_weight(&mut self, weight: u32) -> Result<(), Fault> {
         let Some((permits, _, most)) = self.permits() else {
-            return Err(Fault::invalid(
-                "only semaphores and reservations have a weight",
-            ));
+            return Err(Fault::invalid("only semaphores and reservations have a weight"));
         };
         self.want(permits, weight, most);
         Fault::unless(
@@ -327,9 +294,9 @@ impl Kind {
                 self.want(units, weight, Some(most));
                 Ok(())
             }
-            _ => Err(Fault::invalid(
-                "only reservations have an owner, who may have 1 unit or more",
-            )),
+            _ => {
+                Err(Fault::invalid("only reservations have an owner, who may have 1 unit or more"))
+            }
         }
     }
 
@@ -337,11 +304,7 @@ impl Kind {
     fn permits(&self) -> Option<(u32, u32, Option<u32>)> {
         let mut words = self.wants.split('/').map(|word| word.parse().ok());
         let permits = words.next()??;
-        Some((
-            permits,
-            words.next().flatten().unwrap_or(1),
-            words.next().flatten(),
-        ))
+        Some((permits, words.next().flatten().unwrap_or(1), words.next().flatten()))
     }
 
     fn want(&mut self, permits: u32, weight: u32, most: Option<u32>) {

@@ -34,12 +34,7 @@ pub struct Lease<T: Transport, R: Runtime> {
 
 impl<T: Transport, R: Runtime> Lease<T, R> {
     pub(crate) fn new(host: Arc<Host<T, R>>, hold: Hold, is_callers: bool) -> Self {
-        let lease = Self {
-            _stay: host.runtime.stay(),
-            hold: Arc::new(hold),
-            is_callers,
-            host,
-        };
+        let lease = Self { _stay: host.runtime.stay(), hold: Arc::new(hold), is_callers, host };
         if let Some(gone) = lease.gone() {
             let watch = give_back_once(gone, lease.host.clone(), lease.hold.clone());
             lease.host.runtime.spawn(Box::pin(watch));
@@ -212,8 +207,7 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         commands: &[Command],
         told: usize,
     ) -> Result<Vec<Reply>, Fault> {
-        self.write(Writes::CommitEach(commands.to_vec(), told))
-            .await
+        self.write(Writes::CommitEach(commands.to_vec(), told)).await
     }
 
     /// Gives the lock back, past the deadline too, since Redis may still keep others out.

@@ -92,15 +92,9 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// What callers must have in common to share its turns: the name, and how many replicas must
     /// have the lock.
     pub(crate) fn line(&self) -> String {
-        let replicas = self
-            .settings
-            .replicas
-            .as_ref()
-            .map(|replicas| replicas.wait());
-        replicas.map_or_else(
-            || self.key().to_owned(),
-            |wait| [self.key(), &wait.join(" ")].join("\n"),
-        )
+        let replicas = self.settings.replicas.as_ref().map(|replicas| replicas.wait());
+        replicas
+            .map_or_else(|| self.key().to_owned(), |wait| [self.key(), &wait.join(" ")].join("\n"))
     }
 
     /// What errors and events call it.
@@ -119,12 +113,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// A call that belongs to no acquisition.
     fn ask(&self, call: Call, session: &Session) -> Ask {
-        Ask::new(
-            &self.settings.topology,
-            call.into(),
-            session,
-            TimeLimit::TIMEOUT,
-        )
+        Ask::new(&self.settings.topology, call.into(), session, TimeLimit::TIMEOUT)
     }
 
     /// Of a lock that was checked.
@@ -203,10 +192,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// The same lock for work that goes on when its caller is gone.
     pub(crate) fn for_others(self) -> Self {
-        Self {
-            is_for_others: true,
-            ..self
-        }
+        Self { is_for_others: true, ..self }
     }
 
     pub(crate) async fn unless_gone<P>(
@@ -229,20 +215,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub(crate) fn operating(&self, call: fn(&Name, &Kind, &Session) -> Call) -> Result<Ask, Fault> {
         self.settings.check()?;
         let session = Session::random(self.runtime())?;
-        Ok(self.ask(
-            call(&self.settings.name, &self.settings.kind, &session),
-            &session,
-        ))
+        Ok(self.ask(call(&self.settings.name, &self.settings.kind, &session), &session))
     }
 }
 
 impl<T, R> Clone for Lock<T, R> {
     fn clone(&self) -> Self {
-        Self {
-            host: self.host.clone(),
-            settings: self.settings.clone(),
-            ..*self
-        }
+        Self { host: self.host.clone(), settings: self.settings.clone(), ..*self }
     }
 }
 
@@ -270,10 +249,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     /// The same lock, with so many requests less.
     pub(crate) fn without(&self, requests: u32) -> Self {
-        Self {
-            max_requests: self.max_requests.saturating_sub(requests).max(1),
-            ..self.clone()
-        }
+        Self { max_requests: self.max_requests.saturating_sub(requests).max(1), ..self.clone() }
     }
 
     /// Asks once with each claim.

@@ -7,17 +7,8 @@ use crate::error::Fault;
 const MAX_BYTES: usize = 512;
 
 /// What companion keys and channels end with: one of these, or one of the others and whose it is.
-const SUFFIXES: [&str; 9] = [
-    "confirmed",
-    "debounce",
-    "fence",
-    "holds",
-    "lost",
-    "queue",
-    "readers",
-    "result",
-    "throttle",
-];
+const SUFFIXES: [&str; 9] =
+    ["confirmed", "debounce", "fence", "holds", "lost", "queue", "readers", "result", "throttle"];
 const SUFFIXES_OF: [&str; 3] = ["gone", "receipt", "wake"];
 
 /// The Redis key of a lock, checked. Shared by all that are about it.
@@ -89,12 +80,7 @@ impl Name {
         let keys = others.iter().map(Self::key);
         let all: Vec<_> = std::iter::once(key.as_str()).chain(keys).collect();
         let shown = all.join(", ");
-        Self(Arc::new(Parts {
-            key,
-            stem,
-            others,
-            shown,
-        }))
+        Self(Arc::new(Parts { key, stem, others, shown }))
     }
 
     pub(crate) fn key(&self) -> &str {
@@ -141,11 +127,7 @@ impl Name {
     /// The channel on which Redisson's `RLock` of this name tells its waiters of a release.
     pub(crate) fn redisson_channel(&self) -> String {
         let key = self.key();
-        let (open, close) = if key.contains('{') {
-            ("", "")
-        } else {
-            ("{", "}")
-        };
+        let (open, close) = if key.contains('{') { ("", "") } else { ("{", "}") };
         ["redisson_lock__channel:", open, key, close].concat()
     }
 }
@@ -205,11 +187,7 @@ mod tests {
     #[test]
     fn a_name_that_can_have_no_companions_is_refused() {
         for name in ["}", "a}b", "{}a", "a{}{b}"] {
-            assert_eq!(
-                Name::new("", name).unwrap_err().code(),
-                "invalid_argument",
-                "{name}"
-            );
+            assert_eq!(Name::new("", name).unwrap_err().code(), "invalid_argument", "{name}");
         }
     }
 

@@ -84,22 +84,15 @@ impl Transport for Http {
         };
         let (retry_after, bridge) = (header("retry-after"), header("x-edgelock-bridge"));
         let mut body = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(failure(TransportError::Interrupted))?
+        while let Some(chunk) =
+            response.chunk().await.map_err(failure(TransportError::Interrupted))?
         {
             if body.len() + chunk.len() > body_limit {
                 return Err(TransportError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Response {
-            status,
-            retry_after,
-            bridge,
-            body,
-        })
+        Ok(Response { status, retry_after, bridge, body })
     }
 
     async fn listen(
@@ -110,10 +103,8 @@ impl Transport for Http {
         let mut response = self.post(request).await?;
         let status = response.status().as_u16();
         while status == 200
-            && let Some(piece) = response
-                .chunk()
-                .await
-                .map_err(failure(TransportError::Interrupted))?
+            && let Some(piece) =
+                response.chunk().await.map_err(failure(TransportError::Interrupted))?
         {
             hear(&piece);
         }
@@ -124,17 +115,11 @@ impl Transport for Http {
 impl Http {
     /// Sends `post` as [`Transport::send`] requires, up to the headers of the response.
     async fn post(&self, request: Request<'_>) -> Result<reqwest::Response, TransportError> {
-        let mut post = self
-            .0
-            .post(request.url)
-            .timeout(request.timeout)
-            .body(request.body);
+        let mut post = self.0.post(request.url).timeout(request.timeout).body(request.body);
         for (name, value) in request.headers {
             post = post.header(*name, value);
         }
-        post.send()
-            .await
-            .map_err(failure(TransportError::NoResponse))
+        post.send().await.map_err(failure(TransportError::NoResponse))
     }
 }
 
@@ -155,10 +140,7 @@ fn failure(otherwise: fn(String) -> TransportError) -> impl Fn(reqwest::Error) -
 fn why(error: reqwest::Error) -> String {
     let error = error.without_url();
     let chain = iter::successors(Some(&error as &dyn StdError), |&error| error.source());
-    chain
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// tokio as [`Runtime`]. Background work goes to the tokio runtime in which this first waits or
@@ -197,9 +179,7 @@ impl Home {
 
 impl Default for Tokio {
     fn default() -> Self {
-        let tokio = Self {
-            home: Arc::default(),
-        };
+        let tokio = Self { home: Arc::default() };
         drop(tokio.home());
         tokio
     }

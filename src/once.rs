@@ -64,11 +64,7 @@ pub struct Once<T, R> {
 
 impl<T: Transport, R: Runtime> Once<T, R> {
     pub(crate) const fn new(lock: Lock<T, R>) -> Self {
-        Self {
-            lock,
-            keep: DAY,
-            max_bytes: 64 * 1024,
-        }
+        Self { lock, keep: DAY, max_bytes: 64 * 1024 }
     }
 
     fn with(mut self, set: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Self {
@@ -203,10 +199,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
 
 impl<T, R> Clone for Once<T, R> {
     fn clone(&self) -> Self {
-        Self {
-            lock: self.lock.clone(),
-            ..*self
-        }
+        Self { lock: self.lock.clone(), ..*self }
     }
 }
 

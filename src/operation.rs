@@ -151,13 +151,7 @@ impl<'a> Cx<'a> {
         ids: &'a mut u32,
         wishes: &'a mut Vec<Wish>,
     ) -> Self {
-        Self {
-            now,
-            host,
-            reads,
-            ids,
-            wishes,
-        }
+        Self { now, host, reads, ids, wishes }
     }
 
     /// Sends `post` once.

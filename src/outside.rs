@@ -78,9 +78,6 @@ mod tests {
         ] {
             assert_eq!(signed(text), text.parse().ok(), "{text}");
         }
-        assert_eq!(
-            number("9999999999999999999"),
-            Some(9_999_999_999_999_999_999)
-        );
+        assert_eq!(number("9999999999999999999"), Some(9_999_999_999_999_999_999));
     }
 }

@@ -72,10 +72,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
     pub(crate) fn new(lock: Lock<T, R>, window: Duration) -> Self {
         let what = "the window of a throttle is 1 ms to 366 days";
         let checked = ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, window);
-        Self {
-            lock: lock.with(|_| checked),
-            window,
-        }
+        Self { lock: lock.with(|_| checked), window }
     }
 
     /// Whether the name and the window are valid. [`Throttle::try_pass`] checks that before it
@@ -118,10 +115,7 @@ impl<T: Transport, R: Runtime> Throttle<T, R> {
 
 impl<T, R> Clone for Throttle<T, R> {
     fn clone(&self) -> Self {
-        Self {
-            lock: self.lock.clone(),
-            window: self.window,
-        }
+        Self { lock: self.lock.clone(), window: self.window }
     }
 }
 
@@ -217,11 +211,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         let what =
             format!("the longest wait of a debounce is from its wait ({shortest}) to 24 hours");
         let checked = ttl::check_range(&what, self.wait..=LONGEST_DEBOUNCE, max_wait);
-        Self {
-            lock: self.lock.with(|_| checked),
-            max_wait,
-            ..self
-        }
+        Self { lock: self.lock.with(|_| checked), max_wait, ..self }
     }
 
     /// Whether the name and both waits are valid. [`Debounce::run`] checks that before it sends
@@ -256,10 +246,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
         // It may have overtaken others, and then nobody else does their work.
         let _stay = self.lock.host.runtime.stay();
         let settling = self.settling().map_err(Error::from)?;
-        if !drive(&self.lock.host, settling)
-            .await
-            .map_err(Error::from)?
-        {
+        if !drive(&self.lock.host, settling).await.map_err(Error::from)? {
             return Ok(DebounceOutcome::Superseded);
         }
         let _goes_on = self.lock.host.going_on.begin();
@@ -274,10 +261,7 @@ impl<T: Transport, R: Runtime> Debounce<T, R> {
 
 impl<T, R> Clone for Debounce<T, R> {
     fn clone(&self) -> Self {
-        Self {
-            lock: self.lock.clone(),
-            ..*self
-        }
+        Self { lock: self.lock.clone(), ..*self }
     }
 }
 

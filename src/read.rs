@@ -45,13 +45,11 @@ pub(crate) fn reading<R: Runtime>(
 ) -> Result<Ask, Fault> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
-        return Err(Fault::invalid(
-            if cfg!(all(target_family = "wasm", feature = "host-json")) {
-                "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
-            } else {
-                "there are several bridges to read from; name one by a lock behind it, with `shard_of`"
-            },
-        ));
+        return Err(Fault::invalid(if cfg!(all(target_family = "wasm", feature = "host-json")) {
+            "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
+        } else {
+            "there are several bridges to read from; name one by a lock behind it, with `shard_of`"
+        }));
     };
     let session = Session::random(runtime)?;
     let call = Call::read(reads).telling_each(tells_each).into();

@@ -60,10 +60,7 @@ impl<T: Transport, R: Runtime> ReadWrite<T, R> {
 
 impl<T, R> Clone for ReadWrite<T, R> {
     fn clone(&self) -> Self {
-        Self {
-            read: self.read.clone(),
-            write: self.write.clone(),
-        }
+        Self { read: self.read.clone(), write: self.write.clone() }
     }
 }
 

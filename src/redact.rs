@@ -105,10 +105,7 @@ mod tests {
         assert_eq!(named("sku:42"), "\"sku:42\"");
         assert_eq!(named("Größe…"), "\"Größe…\"");
         assert_eq!(named("a\"b\\c"), r#""a\"b\\c""#);
-        assert_eq!(
-            named("a\n\u{1b}[2J\u{202e}"),
-            r#""a\u{a}\u{1b}[2J\u{202e}""#
-        );
+        assert_eq!(named("a\n\u{1b}[2J\u{202e}"), r#""a\u{a}\u{1b}[2J\u{202e}""#);
         assert_eq!(named(&"ü".repeat(100)), format!("\"{}\"", "ü".repeat(100)));
         assert_eq!(named(&"ü".repeat(101)), format!("\"{}…\"", "ü".repeat(100)));
     }
@@ -116,10 +113,7 @@ mod tests {
     #[test]
     fn a_sentence_stays_within_its_line() {
         assert_eq!(in_one_line("ERR Größe: \"a\""), "ERR Größe: \"a\"");
-        assert_eq!(
-            in_one_line("\rERR a\u{1b}[2J\u{202e}b\u{85}c\n\n"),
-            "ERR a [2J b c"
-        );
+        assert_eq!(in_one_line("\rERR a\u{1b}[2J\u{202e}b\u{85}c\n\n"), "ERR a [2J b c");
     }
 
     #[test]

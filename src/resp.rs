@@ -26,9 +26,7 @@ const MAX_DEPTH: u32 = 32;
 /// The text of `replies`. `None` if one is an error, or a number that is not exact.
 pub(crate) fn text(replies: &[Reply]) -> Option<String> {
     let mut out = String::new();
-    replies
-        .iter()
-        .try_for_each(|reply| write(&mut out, reply))?;
+    replies.iter().try_for_each(|reply| write(&mut out, reply))?;
     Some(out)
 }
 

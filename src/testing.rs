@@ -215,10 +215,7 @@ impl Transport for Wire {
             while let Some(text) = self.0.next_message(line.1, cx) {
                 hear(&message(&channel, &text));
             }
-            limit
-                .as_mut()
-                .poll(cx)
-                .map(|()| Err(TransportError::TimedOut))
+            limit.as_mut().poll(cx).map(|()| Err(TransportError::TimedOut))
         })
         .await
     }

@@ -125,8 +125,7 @@ impl Session {
 
 fn random_bytes<const BYTES: usize>(host: &dyn Runtime) -> Result<[u8; BYTES], Fault> {
     let mut bytes = [0; BYTES];
-    host.random(&mut bytes)
-        .map_err(|_| Error::EntropyUnavailable)?;
+    host.random(&mut bytes).map_err(|_| Error::EntropyUnavailable)?;
     Ok(bytes)
 }
 
@@ -160,13 +159,9 @@ mod tests {
 
     #[test]
     fn base64url_is_that_of_rfc_4648() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg"),
-            ("fo", "Zm8"),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg"),
-        ] {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg")]
+        {
             assert_eq!(base64url(plain.as_bytes()), coded.as_bytes());
         }
         assert_eq!(base64url(&[0xfb, 0xff]), b"-_8");
@@ -180,12 +175,7 @@ mod tests {
 
     #[test]
     fn a_token_of_another_shape_is_refused() {
-        for text in [
-            "",
-            "short",
-            "AAAAAAAAAAAAAAAAAAAAA!",
-            "AAAAAAAAAAAAAAAAAAAAAAA",
-        ] {
+        for text in ["", "short", "AAAAAAAAAAAAAAAAAAAAA!", "AAAAAAAAAAAAAAAAAAAAAAA"] {
             assert!(Token::parse(text).is_err(), "{text}");
         }
     }

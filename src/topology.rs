@@ -67,11 +67,7 @@ pub(crate) enum Layout {
 impl Topology {
     /// With a time-out of 2 s for each request and up to 3 attempts for each operation.
     pub(crate) fn new(bridges: Vec<Bridge>, layout: Layout) -> Self {
-        let endpoints = bridges
-            .into_iter()
-            .map(Endpoint::new)
-            .map(Arc::new)
-            .collect();
+        let endpoints = bridges.into_iter().map(Endpoint::new).map(Arc::new).collect();
         Self {
             shared: Arc::new(Shared {
                 endpoints,
@@ -129,10 +125,7 @@ impl Topology {
 
     /// One of its bridges alone.
     pub(crate) fn of(&self, endpoint: usize) -> Arc<Self> {
-        Arc::new(Self {
-            layout: Layout::Single(endpoint),
-            ..self.clone()
-        })
+        Arc::new(Self { layout: Layout::Single(endpoint), ..self.clone() })
     }
 
     /// Where the lock called `name` lives.
@@ -158,24 +151,19 @@ impl Topology {
 
     /// Of a quorum, the bridge that all who want `name` ask first.
     pub(crate) fn first_of(&self, name: &Name) -> Arc<Self> {
-        let urls = self
-            .endpoints()
-            .iter()
-            .map(|endpoint| endpoint.bridge.url());
+        let urls = self.endpoints().iter().map(|endpoint| endpoint.bridge.url());
         self.of(place(urls, name.key()))
     }
 
     /// The bridge that pushes to waiters, if there is one.
     pub(crate) fn push_endpoint(&self) -> Option<&Arc<Endpoint>> {
-        self.single()
-            .filter(|endpoint| endpoint.pushes() == Some(true))
+        self.single().filter(|endpoint| endpoint.pushes() == Some(true))
     }
 
     /// Whether waiters may listen later, as far as is known: before its first answer a bridge says
     /// nothing of itself.
     pub(crate) fn may_push(&self) -> bool {
-        self.single()
-            .is_some_and(|endpoint| endpoint.pushes() != Some(false))
+        self.single().is_some_and(|endpoint| endpoint.pushes() != Some(false))
     }
 
     fn single(&self) -> Option<&Arc<Endpoint>> {
@@ -234,10 +222,7 @@ impl Endpoint {
 }
 
 impl Refusals {
-    const NONE: Self = Self {
-        ask_at: Instant::ORIGIN,
-        pause: Nanos::ms(1_000),
-    };
+    const NONE: Self = Self { ask_at: Instant::ORIGIN, pause: Nanos::ms(1_000) };
     const LONGEST: Nanos = Nanos::ms(60_000);
 }
 
@@ -248,9 +233,7 @@ impl Refusals {
 /// So one more bridge takes its share from all the others, and nothing moves between those. Clients
 /// of every version and language must compute the same scores.
 fn place<'a>(ids: impl Iterator<Item = &'a str>, name: &str) -> usize {
-    ids.enumerate()
-        .max_by_key(|(_, id)| score(id, name))
-        .map_or(0, |(place, _)| place)
+    ids.enumerate().max_by_key(|(_, id)| score(id, name)).map_or(0, |(place, _)| place)
 }
 
 /// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>) of both with a NUL between them, which no
@@ -296,10 +279,7 @@ mod tests {
             shares[place(&ids(6), &name)] += 1;
         }
         // Of 10,000 each, five standard deviations.
-        assert!(
-            shares.iter().all(|share| (9_540..=10_460).contains(share)),
-            "{shares:?}"
-        );
+        assert!(shares.iter().all(|share| (9_540..=10_460).contains(share)), "{shares:?}");
     }
 
     #[test]

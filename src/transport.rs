@@ -47,11 +47,7 @@ impl Response {
     /// ```
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        Self {
-            status,
-            body,
-            ..Self::default()
-        }
+        Self { status, body, ..Self::default() }
     }
 }
 

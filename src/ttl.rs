@@ -33,10 +33,7 @@ impl fmt::Display for Shown {
 /// [`Error::InvalidArgument`] if it is not a valid ttl.
 pub(crate) fn check(ttl: Duration) -> Result<(), Fault> {
     let what = "a ttl is 4 ms to 366 days, in whole milliseconds (10 s are 10,000), not";
-    Fault::unless(
-        is_valid(ttl, MIN..=MAX),
-        format_args!("{what} {}", Shown(ttl)),
-    )
+    Fault::unless(is_valid(ttl, MIN..=MAX), format_args!("{what} {}", Shown(ttl)))
 }
 
 /// `what` says what lasts for `time`, and its range: "a ttl is 4 ms to 366 days".

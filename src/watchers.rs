@@ -48,10 +48,7 @@ pub(crate) struct UnderWay<'a>(&'a GoingOn);
 
 impl GoingOn {
     pub(crate) const fn none() -> Self {
-        Self {
-            count: AtomicUsize::new(0),
-            watchers: Watchers::none(),
-        }
+        Self { count: AtomicUsize::new(0), watchers: Watchers::none() }
     }
 
     pub(crate) fn begin(&self) -> UnderWay<'_> {

@@ -35,11 +35,8 @@ use host::{Host, test, variable};
 const SHORT: Duration = Duration::from_secs(3);
 
 fn bridge() -> Bridge {
-    Bridge::upstash(
-        &variable("EDGELOCK_BRIDGE_URL"),
-        &variable("EDGELOCK_BRIDGE_CREDENTIAL"),
-    )
-    .unwrap()
+    Bridge::upstash(&variable("EDGELOCK_BRIDGE_URL"), &variable("EDGELOCK_BRIDGE_CREDENTIAL"))
+        .unwrap()
 }
 
 fn client() -> host::Client {
@@ -62,20 +59,13 @@ async fn a_section_reads_and_writes_in_two_requests() {
     let client = client();
     let key = random_name();
     let lock = client.lock("a");
-    let (lease, replies) = lock
-        .acquire_and_read(&[Command::new("GET").key(&key)])
-        .await
-        .unwrap();
+    let (lease, replies) = lock.acquire_and_read(&[Command::new("GET").key(&key)]).await.unwrap();
     assert_eq!(replies, [Reply::Nil]);
     assert!(lease.fence() > 1 << 50 && lease.fence() < 1 << 53);
     assert!(lease.remaining() > ms(9_000) && lease.remaining() < ms(10_000));
     assert_eq!(lock.try_acquire().await.unwrap_err().code(), "held");
     let replies = lease
-        .commit(&[Command::new("SET")
-            .key(&key)
-            .arg("naïve ☃")
-            .arg("PX")
-            .arg(1000)])
+        .commit(&[Command::new("SET").key(&key).arg("naïve ☃").arg("PX").arg(1000)])
         .await
         .unwrap();
     assert_eq!(replies, [Reply::Bytes(b"OK".to_vec())]);
@@ -108,12 +98,7 @@ async fn waiters_are_inside_one_at_a_time() {
     let client = client();
     let inside = Cell::new(0);
     let turn = || async {
-        let lease = client
-            .lock("a")
-            .wait_timeout(ms(20_000))
-            .acquire()
-            .await
-            .unwrap();
+        let lease = client.lock("a").wait_timeout(ms(20_000)).acquire().await.unwrap();
         inside.set(inside.get() + 1);
         assert_eq!(inside.get(), 1);
         Host::default().sleep(ms(2)).await;
@@ -164,10 +149,7 @@ async fn work_is_stopped_when_its_lock_is_lost() {
 async fn an_address_where_nothing_listens_is_unavailable() {
     let nowhere =
         host::client(Bridge::upstash("http://127.0.0.1:1", "credential").unwrap()).max_attempts(1);
-    assert_eq!(
-        nowhere.lock("a").try_acquire().await.unwrap_err().code(),
-        "unavailable"
-    );
+    assert_eq!(nowhere.lock("a").try_acquire().await.unwrap_err().code(), "unavailable");
 }
 
 #[test]
@@ -191,11 +173,7 @@ async fn an_answer_that_is_none_has_its_own_error() {
             client = client.request_timeout(ms(300));
         }
         let error = client.lock("a").try_acquire().await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            (code, unknown),
-            "{path}: {error}"
-        );
+        assert_eq!((error.code(), error.is_outcome_unknown()), (code, unknown), "{path}: {error}");
         if let Error::Unavailable { retry_after, .. } = error {
             assert_eq!(retry_after.is_some(), path == "shed");
         }
@@ -205,11 +183,7 @@ async fn an_answer_that_is_none_has_its_own_error() {
 #[test]
 async fn a_wrong_credential_is_unauthorized() {
     let bridge = Bridge::upstash(&variable("EDGELOCK_BRIDGE_URL"), "wrong-credential").unwrap();
-    let error = host::client(bridge)
-        .lock("a")
-        .try_acquire()
-        .await
-        .unwrap_err();
+    let error = host::client(bridge).lock("a").try_acquire().await.unwrap_err();
     assert_eq!(error.code(), "unauthorized");
     assert!(!format!("{error} {error:?}").contains("wrong-credential"));
 }
@@ -278,18 +252,11 @@ async fn all<F: Future<Output = ()> + Unpin>(futures: Vec<F>) {
     let mut futures: Vec<_> = futures.into_iter().map(Some).collect();
     poll_fn(|cx| {
         for slot in &mut futures {
-            if slot
-                .as_mut()
-                .is_some_and(|future| Pin::new(future).poll(cx).is_ready())
-            {
+            if slot.as_mut().is_some_and(|future| Pin::new(future).poll(cx).is_ready()) {
                 *slot = None;
             }
         }
-        if futures.iter().all(Option::is_none) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if futures.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }

@@ -26,24 +26,14 @@ const CROWDS: [u64; 5] = [0, 16, 100, 1_000, 3_000];
 const CONTENDED: [(&str, &str, f64); 4] = [
     ("a turn among 8, at once", "of=edgelock", 18.0),
     ("a turn among 8, 20 ms away", "of=edgelock&far", 18.0),
-    (
-        "@upstash/lock: among 8, at once",
-        "of=%40upstash%2Flock",
-        0.0,
-    ),
-    (
-        "@upstash/lock: among 8, 20 ms away",
-        "of=%40upstash%2Flock&far",
-        0.0,
-    ),
+    ("@upstash/lock: among 8, at once", "of=%40upstash%2Flock", 0.0),
+    ("@upstash/lock: among 8, 20 ms away", "of=%40upstash%2Flock&far", 0.0),
 ];
 
 pub(crate) fn run() -> Result<()> {
     xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let bridge = Bridge::options()
-        .binary(stack::bridge_binary("server")?)
-        .start()?;
+    let bridge = Bridge::options().binary(stack::bridge_binary("server")?).start()?;
     let built = build::run(&["bill"])?;
     let far = LatencyProxy::to(bridge.url(), DISTANCE)?;
     let node = NodeScript::start(
@@ -59,10 +49,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 async fn measure(url: &str) -> Result<()> {
-    println!(
-        "{:42} requests commands  at most     Redis µs  bytes: a minute, longer",
-        "a call"
-    );
+    println!("{:42} requests commands  at most     Redis µs  bytes: a minute, longer", "a call");
     for case in cases(url).await? {
         let target = format!("cost?of={}", path(&case).replace('+', "%2B"));
         println!("{}", row(&case, &get(url, &target).await?, None)?);
@@ -72,10 +59,7 @@ async fn measure(url: &str) -> Result<()> {
         println!("{}", row(case, &figures, Some(most))?);
     }
     let figures = get(url, "poll").await?;
-    println!(
-        "{}",
-        row("a poll that changes nothing", &figures, Some(6.0))?
-    );
+    println!("{}", row("a poll that changes nothing", &figures, Some(6.0))?);
     for waiters in CROWDS {
         let figures = get(url, &format!("crowd?of={waiters}")).await?;
         let case = format!("a turn past {waiters} who poll");

@@ -84,14 +84,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
         samples: Vec::new(),
     };
     let (url, token) = (ours.url(), bearer(ours.token()));
-    let mut entrants = vec![entrant(
-        "edgelock-bridge",
-        url,
-        ours.id(),
-        token,
-        upstash,
-        1.0,
-    )];
+    let mut entrants = vec![entrant("edgelock-bridge", url, ours.id(), token, upstash, 1.0)];
     if !options.alone {
         let basic = STANDARD.encode(format!("{}:{}", webdis.user(), webdis.password()));
         let (url, basic) = (webdis.url(), format!("Basic {basic}"));
@@ -126,15 +119,7 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
 fn run_optimized() -> Result<()> {
     let mut again = paths::cargo();
     again
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "bench",
-            "--profile",
-            "quick",
-            "--",
-        ])
+        .args(["run", "--quiet", "--package", "bench", "--profile", "quick", "--"])
         .args(std::env::args_os().skip(1));
     let status = again.status().context("cargo cannot be run")?;
     ensure!(status.success(), "the benchmark failed");
@@ -148,10 +133,7 @@ async fn measure(
     redis: u32,
 ) -> Result<()> {
     let mut connection = client.get_connection()?;
-    let sha: String = redis::cmd("SCRIPT")
-        .arg("LOAD")
-        .arg(SCRIPT)
-        .query(&mut connection)?;
+    let sha: String = redis::cmd("SCRIPT").arg("LOAD").arg(SCRIPT).query(&mut connection)?;
     let window = Duration::from_millis(options.window);
     let count = entrants.len();
     for round in 0..=options.rounds {
@@ -188,8 +170,5 @@ fn upstash(sha: &str, customer: usize) -> String {
 
 /// The same for webdis.
 fn path(sha: &str, customer: usize) -> String {
-    format!(
-        "EVALSHA/{sha}/1/lock%3A{customer}/token-{customer}/30000/{}",
-        customers::NONCE
-    )
+    format!("EVALSHA/{sha}/1/lock%3A{customer}/token-{customer}/30000/{}", customers::NONCE)
 }

@@ -58,11 +58,7 @@ pub(crate) fn run(options: &Contention) -> Result<()> {
         ],
     )?;
     let ids = [node.id(), bridge.id(), redis_id(&bridge)?];
-    let field = Field {
-        url: node.url(),
-        ids,
-        turn: HOLD + round_trip,
-    };
+    let field = Field { url: node.url(), ids, turn: HOLD + round_trip };
     interrupt::or(async {
         let seen_ms = field.round_trip_ms().await?;
         println!(

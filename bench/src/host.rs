@@ -70,9 +70,7 @@ impl Host {
 
 /// A case's name as a path.
 pub(crate) fn path(case: &str) -> String {
-    case.replace('@', "%40")
-        .replace('/', "%2F")
-        .replace(' ', "%20")
+    case.replace('@', "%40").replace('/', "%2F").replace(' ', "%20")
 }
 
 /// Asks the script, and returns its answer.
@@ -110,10 +108,7 @@ impl Rounds {
         let index = |name: &str| self.cases.iter().position(|case| case == name).unwrap_or(0);
         let (case, base) = (index(case), index(base));
         let absolute = median(self.rounds.iter().map(|round| value(&round[case])));
-        let ratios = self
-            .rounds
-            .iter()
-            .map(|round| value(&round[case]) / value(&round[base]));
+        let ratios = self.rounds.iter().map(|round| value(&round[case]) / value(&round[base]));
         (absolute, median(ratios))
     }
 }

@@ -24,9 +24,7 @@ const LARGEST: f64 = 43_000.0;
 pub(crate) fn run() -> Result<()> {
     xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let bridge = Bridge::options()
-        .binary(stack::bridge_binary("server")?)
-        .start()?;
+    let bridge = Bridge::options().binary(stack::bridge_binary("server")?).start()?;
     xtask(&["build-npm"])?;
     let bundles = Bundles::new(&bridge)?;
     let sizes = Sizes::of(&bundles.workerd)?;
@@ -161,10 +159,8 @@ impl Bundles {
 
     /// Milliseconds from the import to the first request, each in a new process.
     async fn starts(&self) -> Result<String> {
-        let mut table = format!(
-            "{:24} {OURS:>10} {PEER:>15} {:>8}\n",
-            "import to request, ms", "ratio"
-        );
+        let mut table =
+            format!("{:24} {OURS:>10} {PEER:>15} {:>8}\n", "import to request, ms", "ratio");
         for kind in Kind::ALL {
             let mut rounds = Vec::new();
             for round in 0..STARTS {
@@ -181,11 +177,7 @@ impl Bundles {
             }
             let [ours, peer] = [0, 1].map(|case| median(rounds.iter().map(|took| took[case])));
             let ratio = median(rounds.iter().map(|[ours, peer]| ours / peer));
-            let _ = writeln!(
-                table,
-                "{:24} {ours:10.2} {peer:15.2} {ratio:8.3}",
-                kind.name()
-            );
+            let _ = writeln!(table, "{:24} {ours:10.2} {peer:15.2} {ratio:8.3}", kind.name());
         }
         Ok(table)
     }

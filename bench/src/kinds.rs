@@ -42,9 +42,7 @@ pub(crate) struct Kinds {
 pub(crate) fn run(options: &Kinds) -> Result<()> {
     xtask(&["setup"])?;
     eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let bridge = Bridge::options()
-        .binary(stack::bridge_binary("server")?)
-        .start()?;
+    let bridge = Bridge::options().binary(stack::bridge_binary("server")?).start()?;
     let built = build::run(&["kinds"])?;
     let (mut url, mut redis) = (bridge.url().to_owned(), bridge.redis_by_tcp()?);
     if options.round_trip > 0 {
@@ -60,11 +58,7 @@ pub(crate) fn run(options: &Kinds) -> Result<()> {
             ("REDIS_ADDRESS", &redis.to_string()),
         ],
     )?;
-    let host = Host {
-        name: "Node",
-        url: node.url(),
-        id: node.id(),
-    };
+    let host = Host { name: "Node", url: node.url(), id: node.id() };
     let (rounds, turns) = (options.rounds.try_into()?, options.turns.try_into()?);
     interrupt::or(async {
         let measured = host.measure(rounds, turns).await?;
@@ -96,11 +90,7 @@ fn table(rounds: &Rounds) -> String {
             None => writeln!(table, "{case:30} {count:8.2} {took:11.0} {to_lock:8.3}"),
             Some((kind, peer)) => {
                 let (_, ratio) = rounds.column(kind, case, turn_us);
-                writeln!(
-                    table,
-                    "  {peer:28} {count:8.2} {took:11.0} {:8} {ratio:19.3}",
-                    ""
-                )
+                writeln!(table, "  {peer:28} {count:8.2} {took:11.0} {:8} {ratio:19.3}", "")
             }
         };
     }

@@ -106,11 +106,7 @@ impl Sales {
             // Alone, a customer of one isolate finds each time what was left there.
             let alone = (crowd == Crowd::Customers(1) && !self.full).then_some((1, 20));
             for &(isolates, round_trip_ms) in alone.iter().chain(&places) {
-                settings.push(Setting {
-                    crowd,
-                    isolates,
-                    round_trip_ms,
-                });
+                settings.push(Setting { crowd, isolates, round_trip_ms });
             }
         }
         settings
@@ -147,12 +143,8 @@ struct Bench<'s> {
 impl Bench<'_> {
     /// Opens all shops one after another, and returns a table for each phase.
     async fn compare(&self, setting: &Setting) -> Result<Vec<(Phase, Table)>> {
-        let sale = Visit {
-            name: "sale",
-            crowd: setting.crowd,
-            orders: self.sales.orders,
-            window: WINDOW,
-        };
+        let sale =
+            Visit { name: "sale", crowd: setting.crowd, orders: self.sales.orders, window: WINDOW };
         let tables = self.sales.phases().iter();
         let mut tables: Vec<_> = tables.map(|phase| (*phase, Table::default())).collect();
         for round in 0..self.sales.rounds {
@@ -164,11 +156,7 @@ impl Bench<'_> {
                     let (seen, spent) = open.hold(&sale, *phase, seed).await?;
                     // Peers may lose orders with their locks. We may not.
                     let is_ours = matches!(shop, Shop::Edgelock | Shop::Package);
-                    ensure!(
-                        !is_ours || seen.wrong == 0,
-                        "{} orders went wrong",
-                        seen.wrong
-                    );
+                    ensure!(!is_ours || seen.wrong == 0, "{} orders went wrong", seen.wrong);
                     let sample = Sample::of(seen, spent, setting.round_trip_ms);
                     let (name, per_second) = (shop.name(), sample.per_second);
                     eprintln!("  {name:12} {per_second:6.0} orders/s {phase}");

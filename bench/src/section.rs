@@ -18,17 +18,8 @@ pub(super) async fn requests(bridge: &Bridge) -> Result<f64> {
     load.open("bench", config.admin_token(), &terms()?).await?;
     let mut probe = RedisProbe::open(bridge.redis_socket())?;
     let before = probe.scripts()?;
-    let figures = load
-        .send(orders::fresh("bench", SECTIONS), 1, |_| Ok(()))
-        .await?;
-    ensure!(
-        figures.sold.len() == SECTIONS,
-        "orders failed: {:?}",
-        figures.others
-    );
-    let scripts = probe
-        .scripts()?
-        .checked_sub(before)
-        .context("scripts are only ever added")?;
+    let figures = load.send(orders::fresh("bench", SECTIONS), 1, |_| Ok(())).await?;
+    ensure!(figures.sold.len() == SECTIONS, "orders failed: {:?}", figures.others);
+    let scripts = probe.scripts()?.checked_sub(before).context("scripts are only ever added")?;
     Ok(scripts as f64 / SECTIONS as f64)
 }

@@ -31,12 +31,7 @@ impl fmt::Display for Target {
             Bound::AtLeast(least) => ('≥', least),
             Bound::AtMost(most) => ('≤', most),
         };
-        let Self {
-            who, what, figure, ..
-        } = self;
-        write!(
-            f,
-            "{verdict:6} {who:20} {what:30} {figure:7.3}  {sign} {bound}"
-        )
+        let Self { who, what, figure, .. } = self;
+        write!(f, "{verdict:6} {who:20} {what:30} {figure:7.3}  {sign} {bound}")
     }
 }

@@ -15,22 +15,15 @@ pub(crate) fn cpu_ns(id: u32) -> Result<u64> {
     {
         // A thread may have ended since the folder was listed.
         let stat = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        sum += stat
-            .split(' ')
-            .next()
-            .and_then(|ns| ns.parse::<u64>().ok())
-            .unwrap_or(0);
+        sum += stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
     }
     Ok(sum)
 }
 
 /// The process of the Redis that `bridge` spawned.
 pub(crate) fn redis_id(bridge: &Bridge) -> Result<u32> {
-    let about: String = redis::cmd("INFO")
-        .arg("server")
-        .query(&mut bridge.redis().get_connection()?)?;
-    let id = about
-        .lines()
-        .find_map(|line| line.strip_prefix("process_id:"));
+    let about: String =
+        redis::cmd("INFO").arg("server").query(&mut bridge.redis().get_connection()?)?;
+    let id = about.lines().find_map(|line| line.strip_prefix("process_id:"));
     Ok(id.context("Redis says its process id")?.trim().parse()?)
 }

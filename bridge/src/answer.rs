@@ -30,11 +30,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self {
-            status,
-            body: json!({ "error": text.into() }),
-            headers: Vec::new(),
-        }
+        Self { status, body: json!({ "error": text.into() }), headers: Vec::new() }
     }
 
     /// Ends the connection.

@@ -31,9 +31,7 @@ impl Given {
             if !is_token || secret.len() < SHORTEST {
                 let variable = option.trim_start_matches('-').replace('-', "_");
                 let variable = variable.to_uppercase();
-                return Err(format!(
-                    "{option} (EDGELOCK_BRIDGE_{variable}) must be {MAKE_ONE}"
-                ));
+                return Err(format!("{option} (EDGELOCK_BRIDGE_{variable}) must be {MAKE_ONE}"));
             }
             if let Some((other, _)) = given[..at].iter().find(|(_, other)| *other == Some(secret)) {
                 return Err(format!("{other} and {option} must differ"));

@@ -72,10 +72,7 @@ impl Budget {
 impl Share {
     /// Grows the share to that many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
-        let has = self
-            .permit
-            .as_ref()
-            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let has = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         if bytes <= SMALL || bytes <= has {
             return Ok(());
         }

@@ -108,11 +108,7 @@ mod tests {
     fn as_much_is_expected_of_the_same_command_about_the_same_key() {
         for (read, same, others) in [
             ("GET k", "get k", ["GET l", "STRLEN k"]),
-            (
-                "EVALSHA s 1 k",
-                "EVALSHA s 1 k x",
-                ["EVALSHA s 1 l", "GET k"],
-            ),
+            ("EVALSHA s 1 k", "EVALSHA s 1 k x", ["EVALSHA s 1 l", "GET k"]),
             ("GET small; GET k", "GET k", ["GET small", "GET l"]),
         ] {
             let (bulk, read) = (Bulk::default(), request(read));

@@ -32,10 +32,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn behind(node: Server, limits: Limits) -> Result<Self, &'static str> {
         let slot_map = SlotMap::from(node, limits.clone());
-        Ok(Self {
-            slot_map: slot_map.ok_or("a cluster is not on a unix socket")?,
-            limits,
-        })
+        Ok(Self { slot_map: slot_map.ok_or("a cluster is not on a unix socket")?, limits })
     }
 
     /// Runs one command after the other, since each may go to another node. A command that waits

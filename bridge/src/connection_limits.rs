@@ -19,11 +19,7 @@ pub(crate) type Place = OwnedSemaphorePermit;
 impl Places {
     pub(crate) fn of(most: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(most));
-        Arc::new(Self {
-            most,
-            free,
-            waiting: Arc::default(),
-        })
+        Arc::new(Self { most, free, waiting: Arc::default() })
     }
 
     pub(crate) fn take(&self) -> Option<Place> {

@@ -62,10 +62,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
 impl Server {
     /// The errors name no part of the URL, since it may hold a password.
     pub(crate) fn at(url: &str) -> Result<Self, String> {
-        if url
-            .split_once('#')
-            .is_some_and(|(_, rest)| rest != "insecure")
-        {
+        if url.split_once('#').is_some_and(|(_, rest)| rest != "insecure") {
             return Err("--redis: write a # in a password as %23".into());
         }
         let info = with_scheme(url).into_connection_info().map_err(|_| {
@@ -75,16 +72,11 @@ impl Server {
         let address = match info.addr().clone() {
             ConnectionAddr::Tcp(host, port) => Address::Tcp(NodeAddr { host, port }, None),
             ConnectionAddr::Unix(path) => Address::Unix(path),
-            ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: false,
-                ..
-            } => Address::Tcp(NodeAddr { host, port }, Some(tls()?)),
+            ConnectionAddr::TcpTls { host, port, insecure: false, .. } => {
+                Address::Tcp(NodeAddr { host, port }, Some(tls()?))
+            }
             _ => {
-                return Err(
-                    "--redis: TLS without a check of the certificate is not offered".into(),
-                );
+                return Err("--redis: TLS without a check of the certificate is not offered".into());
             }
         };
         let settings = info.redis_settings().clone();
@@ -217,11 +209,7 @@ impl From<String> for NoConnection {
             "see that it runs, and that --redis is its address"
         };
         let told = NoReply::Unreachable;
-        Self {
-            told,
-            reason,
-            advice,
-        }
+        Self { told, reason, advice }
     }
 }
 
@@ -238,11 +226,7 @@ impl NoConnection {
 
     fn answered(told: NoReply, reason: String) -> Self {
         let advice = "it runs; see the user, the password and the database in --redis";
-        Self {
-            told,
-            reason,
-            advice,
-        }
+        Self { told, reason, advice }
     }
 
     pub(crate) fn said(refused: &ServerError) -> Self {
@@ -284,8 +268,6 @@ fn tls() -> Result<TlsConnector, String> {
                 .into(),
         );
     }
-    let config = ClientConfig::builder()
-        .with_root_certificates(trusted)
-        .with_no_client_auth();
+    let config = ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
 }

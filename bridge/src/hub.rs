@@ -100,11 +100,8 @@ impl Hub {
             backlog: Arc::default(),
             requests: self.requests.clone(),
         };
-        let subscriber = Subscriber {
-            messages,
-            backlog: Arc::clone(&listener.backlog),
-            waits: Some(waits),
-        };
+        let subscriber =
+            Subscriber { messages, backlog: Arc::clone(&listener.backlog), waits: Some(waits) };
         let _ = (self.requests).send(Request::Join(listener.topic.clone(), subscriber));
         match joined.await {
             Ok(Ok(())) => Ok(listener),
@@ -130,10 +127,7 @@ impl Switchboard {
         self.serve(messages, requests).await;
         let streams = self.subscribers().count();
         if streams > 0 {
-            tracing::warn!(
-                streams,
-                "the connection for messages was lost, and all streams ended"
-            );
+            tracing::warn!(streams, "the connection for messages was lost, and all streams ended");
             let comment = Bytes::from_static(b": the connection to redis was lost\n\n");
             for subscriber in self.subscribers() {
                 subscriber.hear(&comment);
@@ -213,9 +207,7 @@ impl Switchboard {
     }
 
     fn subscribers(&self) -> impl Iterator<Item = &Subscriber> {
-        self.topics
-            .values()
-            .flat_map(|subscribed| &subscribed.subscribers)
+        self.topics.values().flat_map(|subscribed| &subscribed.subscribers)
     }
 
     /// Returns whether the connection goes on.

@@ -46,10 +46,7 @@ impl Link {
         let unanswered = Arc::<AtomicUsize>::default();
         let driver = Driver::new(wire, limits, asked, Arc::clone(&unanswered), messages);
         tokio::spawn(driver);
-        Self {
-            requests,
-            unanswered,
-        }
+        Self { requests, unanswered }
     }
 
     /// Whether the unanswered requests have reached the bound. Those of clients that are gone count

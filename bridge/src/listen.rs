@@ -170,9 +170,7 @@ fn tune(stream: &TcpStream) {
     let probes = socket2::TcpKeepalive::new()
         .with_time(Duration::from_secs(10))
         .with_interval(Duration::from_secs(5));
-    let tuned = socket
-        .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_tcp_keepalive(&probes));
+    let tuned = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
     #[cfg(target_os = "linux")]
     let tuned = tuned.and_then(|()| socket.set_tcp_user_timeout(Some(Duration::from_secs(20))));
     if let Err(error) = tuned {
@@ -204,11 +202,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_ends_on_which_no_request_comes_in_time_but_none_that_is_served() {
-        for (sent, times) in [
-            ("", 1),
-            ("GET / HTTP/1.1\r\nHost", 1),
-            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 3),
-        ] {
+        for (sent, times) in
+            [("", 1), ("GET / HTTP/1.1\r\nHost", 1), ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 3)]
+        {
             let (mut client, server) = duplex(1_000);
             let service = service_fn(async |_| {
                 sleep(2 * IDLE).await;

@@ -102,12 +102,7 @@ impl Metrics {
 
     pub(crate) fn page(&self, is_redis_up: bool) -> Response<Body> {
         let [streams, connections] = self.counted.each_ref().map(|places| places.in_use());
-        let counts = [
-            streams,
-            connections,
-            self.budget.in_use(),
-            is_redis_up.into(),
-        ];
+        let counts = [streams, connections, self.budget.in_use(), is_redis_up.into()];
         for (gauge, count) in self.gauges.iter().zip(counts) {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }

@@ -25,12 +25,7 @@ pub(crate) struct Options {
 
     /// redis://user:password@host:port/db, rediss://… (TLS), unix:///path, host:port, or `spawn`
     /// (`spawn:PATH`) for a private redis-server
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "EDGELOCK_BRIDGE_REDIS",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL", env = "EDGELOCK_BRIDGE_REDIS", hide_env_values = true)]
     #[arg(default_value = "redis://127.0.0.1:6379")]
     pub(crate) redis: String,
 
@@ -48,21 +43,13 @@ pub(crate) struct Options {
 
     /// Credential for commands that only read
     #[arg(long, env = "EDGELOCK_BRIDGE_READ_ONLY_CREDENTIAL")]
-    #[arg(
-        value_name = "SECRET",
-        hide_env_values = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "SECRET", hide_env_values = true, allow_hyphen_values = true)]
     read_only_credential: Option<String>,
 
     /// Credential for GET /metrics, which Prometheus reads, and for nothing else. There are no
     /// metrics without it
     #[arg(long, env = "EDGELOCK_BRIDGE_METRICS_CREDENTIAL")]
-    #[arg(
-        value_name = "SECRET",
-        hide_env_values = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "SECRET", hide_env_values = true, allow_hyphen_values = true)]
     metrics_credential: Option<String>,
 
     /// Also serves commands that throw away others' data (FLUSHALL, FLUSHDB, FUNCTION FLUSH, SCRIPT

@@ -61,11 +61,7 @@ impl Overdue {
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number);
-        UnderWay {
-            overdue: self,
-            number,
-            is_answered: false,
-        }
+        UnderWay { overdue: self, number, is_answered: false }
     }
 
     /// The command that ends the script, if `answer`, to a `PING`, says once more that a script

@@ -33,9 +33,7 @@ impl Parts {
     ) -> Result<(), NoReply> {
         let answered = match self.replies.is_empty() {
             true => part.await,
-            false => timeout_at(self.ends, part)
-                .await
-                .unwrap_or(Err(NoReply::Late)),
+            false => timeout_at(self.ends, part).await.unwrap_or(Err(NoReply::Late)),
         };
         for reply in answered.map_err(|lost| lost.behind(&self.replies))? {
             self.cost = (self.cost).saturating_add(link::cost(std::slice::from_ref(&reply)));

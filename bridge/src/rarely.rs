@@ -16,10 +16,7 @@ struct State {
 
 impl Rarely {
     pub(crate) const fn new() -> Self {
-        Self(Mutex::new(State {
-            last: None,
-            left_out: 0,
-        }))
+        Self(Mutex::new(State { last: None, left_out: 0 }))
     }
 
     /// How many lines were left out since the last one, if a line is due.

@@ -81,10 +81,7 @@ pub(crate) fn waits_for_replicas(name: &[u8]) -> bool {
 
 /// Whether the command called `name` runs a script.
 pub(crate) fn runs_script(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO"
-    )
+    matches!(name, b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO")
 }
 
 /// As Redis puts it.

@@ -173,9 +173,7 @@ fn argument(json: &str) -> Result<Cow<'_, [u8]>, Failure> {
         [b'"', plain @ .., b'"'] if !plain.contains(&b'\\') => Ok(Cow::Borrowed(plain)),
         [b'"', ..] => match serde_json::from_str::<String>(json) {
             Ok(text) => Ok(Cow::Owned(text.into_bytes())),
-            Err(_) => Err(Failure::bad_request(
-                "ERR a string of the command is not valid JSON",
-            )),
+            Err(_) => Err(Failure::bad_request("ERR a string of the command is not valid JSON")),
         },
         [b'n' | b'[' | b'{', ..] => Err(Failure::bad_request(
             "ERR arguments must be strings, numbers or booleans, not null, arrays or objects",

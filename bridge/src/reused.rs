@@ -22,10 +22,7 @@ pub(crate) struct Reused<T> {
 
 impl<T> Default for Reused<T> {
     fn default() -> Self {
-        Self {
-            current: Mutex::default(),
-            opening: sync::Mutex::default(),
-        }
+        Self { current: Mutex::default(), opening: sync::Mutex::default() }
     }
 }
 
@@ -66,16 +63,11 @@ impl<T: Reusable> Reused<T> {
     /// use it may yet be answered.
     pub(crate) fn forget(&self, used: &Arc<T>) -> bool {
         let mut current = self.current.lock();
-        current
-            .take_if(|current| Arc::ptr_eq(current, used))
-            .is_some()
+        current.take_if(|current| Arc::ptr_eq(current, used)).is_some()
     }
 
     fn current(&self) -> Option<Arc<T>> {
         let current = self.current.lock();
-        current
-            .as_ref()
-            .filter(|current| current.is_open())
-            .cloned()
+        current.as_ref().filter(|current| current.is_open()).cloned()
     }
 }

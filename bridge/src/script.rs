@@ -73,9 +73,7 @@ impl Scripts {
 fn without_flag(script: &[u8]) -> Option<Vec<u8>> {
     let end = script.iter().position(|byte| *byte == b'\n');
     let end = end.unwrap_or(script.len());
-    let mut words = str::from_utf8(&script[..end])
-        .ok()?
-        .split_ascii_whitespace();
+    let mut words = str::from_utf8(&script[..end]).ok()?.split_ascii_whitespace();
     if words.next() != Some("#!lua") {
         return None;
     }

@@ -63,11 +63,7 @@ pub(crate) struct Load {
 
 impl ScriptClassifier {
     pub(crate) fn load(&self, commands: &Pipeline) -> Load {
-        let mut load = Load {
-            is_quick: true,
-            was_quick: true,
-            ..Load::default()
-        };
+        let mut load = Load { is_quick: true, was_quick: true, ..Load::default() };
         for command in commands.cmd_iter() {
             // Most commands are neither, and this runs for each.
             let initial = word(command, 0).and_then(|name| name.first());
@@ -142,13 +138,7 @@ impl Quick {
         }
         if self.scripts.len() < REMEMBERED || self.scripts.contains_key(script) {
             let is_doubted = false;
-            (self.scripts).insert(
-                script.clone(),
-                Known {
-                    used_at,
-                    is_doubted,
-                },
-            );
+            (self.scripts).insert(script.clone(), Known { used_at, is_doubted });
         }
     }
 }

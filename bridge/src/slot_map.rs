@@ -32,17 +32,8 @@ impl SlotMap {
     /// `None` if the node's address is one that other nodes cannot have, such as a socket.
     pub(crate) fn from(named: Server, limits: Limits) -> Option<Self> {
         let start = named.place()?.clone();
-        let known = Known {
-            nodes: HashMap::new(),
-            owners: HashMap::new(),
-            entry: start.clone(),
-        };
-        Some(Self {
-            named,
-            start,
-            limits,
-            known: Mutex::new(known),
-        })
+        let known = Known { nodes: HashMap::new(), owners: HashMap::new(), entry: start.clone() };
+        Some(Self { named, start, limits, known: Mutex::new(known) })
     }
 
     pub(crate) fn node(&self, place: &NodeAddr) -> Arc<Node> {
@@ -61,9 +52,7 @@ impl SlotMap {
     /// Which node to ask first.
     pub(crate) fn owner(&self, slot: Option<Slot>) -> NodeAddr {
         let known = self.known.lock();
-        slot.and_then(|slot| known.owners.get(&slot))
-            .unwrap_or(&known.entry)
-            .clone()
+        slot.and_then(|slot| known.owners.get(&slot)).unwrap_or(&known.entry).clone()
     }
 
     pub(crate) fn learn(&self, slot: Slot, place: NodeAddr) {
@@ -176,13 +165,8 @@ mod tests {
             id4 :0@0 noaddr\n";
         let asked = NodeAddr::parse("10.0.0.9:7000").unwrap();
         let replies = [Value::BulkString(nodes.into())];
-        let expected = [
-            "10.0.0.1:6379",
-            "::1:6380",
-            "redis.example:6380",
-            "10.0.0.9:6381",
-            "10.0.0.9:0",
-        ];
+        let expected =
+            ["10.0.0.1:6379", "::1:6380", "redis.example:6380", "10.0.0.9:6381", "10.0.0.9:0"];
         let expected = expected.map(|place| NodeAddr::parse(place).unwrap());
         assert_eq!(places(&replies, &asked), expected);
         assert_eq!(places(&[Value::Nil], &asked), []);

@@ -59,11 +59,7 @@ impl PrivateRedis {
             .spawn()
             .map_err(|error| format!("cannot start the private redis-server's shell: {error}"))?;
         let leash = shell.stdin.take();
-        let mut redis = Self {
-            shell,
-            leash,
-            directory,
-        };
+        let mut redis = Self { shell, leash, directory };
         let why = match timeout(START, redis.ready()).await {
             Ok(Ok(())) => return Ok(redis),
             Ok(Err(status)) => format!("did not start ({status})"),
@@ -110,8 +106,7 @@ impl PrivateRedis {
 /// The program's own version line. Empty if it cannot be run: starting it will say why.
 async fn version(program: &Path) -> String {
     let said = Command::new(program).arg("--version").output().await;
-    said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())
-        .unwrap_or_default()
+    said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default()
 }
 
 /// As arguments. Redis refuses a user with any word that it does not know.
@@ -124,10 +119,7 @@ fn user(is_of_redis_6: bool) -> impl Iterator<Item = &'static str> {
 
 fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static str>) -> Command {
     let mut command = Command::new("sh");
-    command
-        .args(["-c", GUARD, "sh"])
-        .arg(directory)
-        .arg(program);
+    command.args(["-c", GUARD, "sh"]).arg(directory).arg(program);
     command.args(["--port", "0", "--unixsocketperm", "700"]);
     command.args(["--appendonly", "no", "--save", ""]);
     command.args(["--daemonize", "no", "--loglevel", "warning"]);
@@ -142,10 +134,6 @@ fn command(program: &Path, directory: &Path, user: impl Iterator<Item = &'static
     command.args(["--unixsocket", SOCKET, "--logfile", LOG]);
     // A process group of its own. An interrupt from the terminal is for the bridge, which first
     // answers the requests under way.
-    command
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

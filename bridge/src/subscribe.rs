@@ -47,10 +47,9 @@ impl Bridge {
         let events = stream::once(async { begun }).chain(heard);
         let events = events.map(|event| Ok::<_, Infallible>(Frame::data(event)));
         let mut response = Response::new(Either::Right(StreamBody::new(events.boxed())));
-        for (name, value) in [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache"),
-        ] {
+        for (name, value) in
+            [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")]
+        {
             let value = HeaderValue::from_static(value);
             response.headers_mut().insert(name, value);
         }

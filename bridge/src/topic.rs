@@ -60,11 +60,7 @@ impl Message {
             _ => None,
         };
         let channel = std::mem::take(channel);
-        Ok(Self {
-            topic,
-            channel,
-            payload,
-        })
+        Ok(Self { topic, channel, payload })
     }
 
     /// The message as an event; `None` of a message without a payload.

@@ -63,13 +63,7 @@ impl Demo {
             WorkerConfig::new(&programs.worker, &bridge).bind("EDGELOCK_BRIDGE_URL", way.url());
         let workers = [Worker::start(&config)?, Worker::start(&config)?];
         let probe = RedisProbe::open(bridge.redis_socket())?;
-        Ok(Self {
-            workers,
-            config,
-            round_trip,
-            _bridge: bridge,
-            probe,
-        })
+        Ok(Self { workers, config, round_trip, _bridge: bridge, probe })
     }
 
     async fn run(mut self) -> Result<()> {
@@ -85,9 +79,7 @@ impl Demo {
         println!(
             "\nThe same, with kill -9 of one Worker and of all connections to Redis while units are being sold"
         );
-        let second = self
-            .sale("kettle", Some(Violence::amid(ORDERS as u64)))
-            .await?;
+        let second = self.sale("kettle", Some(Violence::amid(ORDERS as u64))).await?;
 
         self.one_by_one().await?;
         ensure!(first && second, "the ledger is wrong");
@@ -99,9 +91,7 @@ impl Demo {
     async fn quiet_sale(&mut self) -> Result<f64> {
         let load = self.open("quiet").await?;
         let before = self.probe.scripts()?;
-        let figures = load
-            .send(orders::fresh("quiet", QUIET_ORDERS), 1, |_| Ok(()))
-            .await?;
+        let figures = load.send(orders::fresh("quiet", QUIET_ORDERS), 1, |_| Ok(())).await?;
         ensure!(
             figures.sold.len() == QUIET_ORDERS,
             "orders without competition failed: {:?}",
@@ -113,10 +103,7 @@ impl Demo {
     /// Runs a sale and prints its figures. Returns whether its ledger is right.
     async fn sale(&mut self, sku: &str, mut violence: Option<Violence>) -> Result<bool> {
         let load = self.open(sku).await?;
-        println!(
-            "  page                  {}",
-            sale::page(&self.workers[0].url(), sku)
-        );
+        println!("  page                  {}", sale::page(&self.workers[0].url(), sku));
         let before = self.probe.scripts()?;
         let style =
             ProgressStyle::with_template("  {bar:40} {pos}/{len} orders  {elapsed}  {msg}")?;
@@ -198,8 +185,7 @@ impl Demo {
 
     async fn open(&self, sku: &str) -> Result<Load> {
         let load = Load::new(self.workers.each_ref().map(Worker::url))?;
-        load.open(sku, self.config.admin_token(), &sale::terms()?)
-            .await?;
+        load.open(sku, self.config.admin_token(), &sale::terms()?).await?;
         Ok(load)
     }
 }
@@ -231,8 +217,5 @@ fn print_speed(when: &str, latencies: &[Duration], took: Duration) {
 }
 
 fn print_requests(requests: u64, orders: f64) {
-    println!(
-        "  bridge requests       {:>8.3} per order",
-        requests as f64 / orders
-    );
+    println!("  bridge requests       {:>8.3} per order", requests as f64 / orders);
 }

@@ -110,8 +110,7 @@ impl Parts {
             }
             let fault = next.pop().expect("a fault is left");
             let sku = course.sku().clone();
-            self.strike(fault, &sku, &mut random)
-                .with_context(|| format!("{fault:?}"))?;
+            self.strike(fault, &sku, &mut random).with_context(|| format!("{fault:?}"))?;
             *told.0.entry(fault).or_default() += 1;
             course.faults.fetch_add(1, Ordering::Relaxed);
             let mut faults = self.store.faults().iter();

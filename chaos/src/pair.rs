@@ -33,11 +33,7 @@ impl Pair {
     pub(super) fn start() -> Result<Self> {
         let (primary, replica) = (RedisServer::durable(), RedisServer::durable());
         let proxy = LatencyProxy::open(primary.address(), Duration::ZERO)?;
-        let pair = Self {
-            primary,
-            replica,
-            proxy,
-        };
+        let pair = Self { primary, replica, proxy };
         pair.follow()?;
         Ok(pair)
     }

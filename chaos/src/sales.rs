@@ -93,21 +93,12 @@ impl Sale {
         Ok(Self {
             load: load.patient_for(PATIENCE),
             admin_token: config.admin_token().to_owned(),
-            parts: Parts {
-                workers,
-                bridge,
-                store,
-                network: proxy.network().clone(),
-            },
+            parts: Parts { workers, bridge, store, network: proxy.network().clone() },
         })
     }
 
     async fn hold(self, orders: u64, seed: u64) -> Result<bool> {
-        let Self {
-            mut parts,
-            load,
-            admin_token,
-        } = self;
+        let Self { mut parts, load, admin_token } = self;
         let skus = skus(orders);
         for sku in &skus {
             load.open(sku, &admin_token, &sale()?).await?;
@@ -204,18 +195,11 @@ impl Use {
     fn of(parts: &Parts) -> Result<Self> {
         let mut ids = vec![parts.bridge.id()];
         ids.extend(parts.store.ids());
-        let descriptors = ids
-            .iter()
-            .copied()
-            .map(process::descriptors)
-            .collect::<Result<_>>()?;
+        let descriptors = ids.iter().copied().map(process::descriptors).collect::<Result<_>>()?;
         ids.extend(parts.workers.each_ref().map(Worker::id));
         let memory = ids.into_iter().map(|id| Ok(process::memory(id)? >> 20));
         let memory = memory.collect::<Result<_>>()?;
-        Ok(Self {
-            descriptors,
-            memory,
-        })
+        Ok(Self { descriptors, memory })
     }
 
     /// Prints what is open and in memory once all is quiet. Returns whether little more is open

@@ -21,36 +21,22 @@ async fn main() -> ExitCode {
 
 async fn sell_one() -> Result<String, Error> {
     let set = |name| env::var(name).unwrap_or_default();
-    let bridge = Bridge::upstash(
-        &set("EDGELOCK_BRIDGE_URL"),
-        &set("EDGELOCK_BRIDGE_CREDENTIAL"),
-    )?;
+    let bridge = Bridge::upstash(&set("EDGELOCK_BRIDGE_URL"), &set("EDGELOCK_BRIDGE_CREDENTIAL"))?;
     let client = native::client(bridge);
-    let lock = client
-        .lock("sku:44")
-        .ttl(Duration::from_secs(10))
-        .wait_timeout(Duration::from_secs(3));
+    let lock =
+        client.lock("sku:44").ttl(Duration::from_secs(10)).wait_timeout(Duration::from_secs(3));
 
     // One request takes the lock and reads, and one writes and releases.
     // If the lease is lost in between, the write does not happen.
-    let (lease, replies) = lock
-        .acquire_and_read(&[Command::new("GET").key("{sku:44}:stock")])
-        .await?;
+    let (lease, replies) =
+        lock.acquire_and_read(&[Command::new("GET").key("{sku:44}:stock")]).await?;
     let stock = replies[0].as_i64().unwrap_or(5);
     if stock == 0 {
         lease.release().await?;
         return Ok("sold out".to_owned());
     }
     lease
-        .commit(&[Command::new("SET")
-            .key("{sku:44}:stock")
-            .arg(stock - 1)
-            .arg("EX")
-            .arg(3600)])
+        .commit(&[Command::new("SET").key("{sku:44}:stock").arg(stock - 1).arg("EX").arg(3600)])
         .await?;
-    Ok(format!(
-        "sold one, {} left, fence {}",
-        stock - 1,
-        lease.fence()
-    ))
+    Ok(format!("sold one, {} left, fence {}", stock - 1, lease.fence()))
 }

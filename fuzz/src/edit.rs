@@ -114,9 +114,6 @@ fn number_at(text: &[u8], at: usize) -> std::ops::Range<usize> {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let begins = text[at..].iter().position(is_digit);
     let begins = begins.map_or(text.len(), |more| at + more);
-    let length = text[begins..]
-        .iter()
-        .take_while(|byte| is_digit(byte))
-        .count();
+    let length = text[begins..].iter().take_while(|byte| is_digit(byte)).count();
     begins..begins + length
 }

@@ -201,14 +201,7 @@ pub(crate) fn failure(error: &Error) -> String {
         }
     }
     match error {
-        Error::Held {
-            remaining,
-            ahead,
-            label,
-            retry_after,
-            requests,
-            ..
-        } => {
+        Error::Held { remaining, ahead, label, retry_after, requests, .. } => {
             object.number("requests", (*requests).into());
             object.maybe_text("label", label.as_deref());
             object.time("remaining", *remaining);
@@ -220,10 +213,7 @@ pub(crate) fn failure(error: &Error) -> String {
             object.time("retryAfter", *retry_after);
             object.flag("isThrown", true);
         }
-        Error::BadResponse {
-            kind: BadResponse::Truncated,
-            ..
-        } => object.flag("isThrown", true),
+        Error::BadResponse { kind: BadResponse::Truncated, .. } => object.flag("isThrown", true),
         Error::CommandFailed { index, command, .. } => {
             object.number("index", *index as u64);
             object.text("command", command);
@@ -232,11 +222,7 @@ pub(crate) fn failure(error: &Error) -> String {
             object.number("bytes", *bytes as u64);
             object.number("most", *most as u64);
         }
-        Error::NotReplicated {
-            asked,
-            acknowledged,
-            ..
-        } => {
+        Error::NotReplicated { asked, acknowledged, .. } => {
             object.number("asked", (*asked).into());
             object.number("acknowledged", (*acknowledged).into());
         }
@@ -251,21 +237,13 @@ pub(crate) fn event(event: &Event<'_>) -> String {
     object.text("type", event.kind.code());
     object.text("lock", event.lock);
     match event.kind {
-        EventKind::Contended {
-            remaining, ahead, ..
-        } => {
+        EventKind::Contended { remaining, ahead, .. } => {
             object.time("remaining", remaining);
             object.number("ahead", ahead);
         }
-        EventKind::Acquired {
-            waited, requests, ..
-        }
-        | EventKind::Replayed {
-            waited, requests, ..
-        }
-        | EventKind::GaveUp {
-            waited, requests, ..
-        } => {
+        EventKind::Acquired { waited, requests, .. }
+        | EventKind::Replayed { waited, requests, .. }
+        | EventKind::GaveUp { waited, requests, .. } => {
             object.time("waited", Some(waited));
             object.number("requests", requests.into());
         }

@@ -43,8 +43,7 @@ impl Words {
 
     /// A whole number that `npm/ts/check.ts` has bounded.
     pub(crate) fn maybe_count(&mut self) -> Option<u32> {
-        self.maybe_number()
-            .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+        self.maybe_number().map(|number| u32::try_from(number).unwrap_or(u32::MAX))
     }
 
     /// The same, which has no default.

@@ -50,10 +50,9 @@ impl<'a> Answer<'a> {
     /// The value, and the text of the error; that is empty if the error is not a text.
     pub(super) fn take(&mut self) -> Result<(Option<Reply>, Option<String>), Fault> {
         match self.value.take() {
-            Some(value) if is_reply(&value) && is_reply(&self.error) => Ok((
-                Some(value).filter(|value| !value.is_nil()),
-                text(&self.error),
-            )),
+            Some(value) if is_reply(&value) && is_reply(&self.error) => {
+                Ok((Some(value).filter(|value| !value.is_nil()), text(&self.error)))
+            }
             _ => Err(self.malformed()),
         }
     }

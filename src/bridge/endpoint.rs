@@ -23,20 +23,14 @@ pub(super) fn parse(url: &str, plain_http: bool) -> Result<String, Fault> {
         return refuse(NO_HTTPS);
     };
     let is = |name: &str| scheme.eq_ignore_ascii_case(name);
-    if scheme
-        .get(..5)
-        .is_some_and(|first| first.eq_ignore_ascii_case("redis"))
-    {
+    if scheme.get(..5).is_some_and(|first| first.eq_ignore_ascii_case("redis")) {
         return refuse(OF_REDIS);
     }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.contains('@') {
         return refuse("holds a user name; give the credential as an argument of its own");
     }
-    if !path
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"/._~-%".contains(&byte))
-    {
+    if !path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._~-%".contains(&byte)) {
         return refuse("has a query, a fragment or a strange path; most bridges want no path");
     }
     let Some(host) = host(authority) else {
@@ -74,9 +68,8 @@ fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']')?;
-            let numbers = host
-                .bytes()
-                .all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte));
+            let numbers =
+                host.bytes().all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte));
             let port = match behind {
                 "" => None,
                 _ => Some(behind.strip_prefix(':')?),
@@ -88,9 +81,8 @@ fn host(authority: &str) -> Option<&str> {
                 Some((host, port)) => (host, Some(port)),
                 None => (authority, None),
             };
-            let named = host
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+            let named =
+                host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
             (named && !host.is_empty()).then_some((host, port))?
         }
     };
@@ -121,14 +113,8 @@ mod tests {
     #[test]
     fn an_https_address_is_accepted_anywhere() {
         for (url, kept) in [
-            (
-                "https://eu1-a-b-1.upstash.io",
-                "https://eu1-a-b-1.upstash.io",
-            ),
-            (
-                " https://bridge.example:8443/redis/ \n",
-                "https://bridge.example:8443/redis",
-            ),
+            ("https://eu1-a-b-1.upstash.io", "https://eu1-a-b-1.upstash.io"),
+            (" https://bridge.example:8443/redis/ \n", "https://bridge.example:8443/redis"),
             ("HTTPS://[2001:db8::1]:443//", "HTTPS://[2001:db8::1]:443"),
         ] {
             assert_eq!(parse(url, false).unwrap(), kept);
@@ -137,12 +123,9 @@ mod tests {
 
     #[test]
     fn plain_http_is_accepted_to_loopback_only_unless_asked_for() {
-        for url in [
-            "http://localhost:8079",
-            "http://127.0.0.1",
-            "http://127.9.9.9:1/x",
-            "http://[::1]:80",
-        ] {
+        for url in
+            ["http://localhost:8079", "http://127.0.0.1", "http://127.9.9.9:1/x", "http://[::1]:80"]
+        {
             assert!(parse(url, false).is_ok(), "{url}");
         }
         for url in [

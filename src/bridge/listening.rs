@@ -39,18 +39,10 @@ impl Bridge {
     /// response.
     pub(crate) fn listen(&self, channel: &str, timeout: Duration) -> (Post, Listening) {
         let (url, body) = match self.dialect {
-            Dialect::Upstash => (
-                Some(upstash::subscription(&self.url, channel)),
-                String::new(),
-            ),
+            Dialect::Upstash => (Some(upstash::subscription(&self.url, channel)), String::new()),
             Dialect::Webdis => (None, webdis::body(&["SUBSCRIBE", channel])),
         };
-        let post = Post {
-            url,
-            body,
-            listens: true,
-            timeout,
-        };
+        let post = Post { url, body, listens: true, timeout };
         (post, Listening::new(self.dialect, channel))
     }
 
@@ -174,11 +166,7 @@ mod tests {
         );
         let [first, second] = [message("7 \"}\\"), message("0")];
         for (dialect, stream, expected) in [
-            (
-                Dialect::Upstash,
-                upstash,
-                &[Push::Listening, message("7 8, and 9")][..],
-            ),
+            (Dialect::Upstash, upstash, &[Push::Listening, message("7 8, and 9")][..]),
             (Dialect::Webdis, webdis, &[Push::Listening, first, second]),
         ] {
             check(dialect, &[stream], expected);

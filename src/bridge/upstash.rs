@@ -68,9 +68,7 @@ pub(super) fn decode(response: &Response) -> Result<Reply, Fault> {
     if status >= 500 {
         // Only a text that is marked as Redis's own counts: anything on the way to Redis may say
         // that it is busy.
-        let passed_on = said
-            .as_deref()
-            .and_then(|text| text.strip_prefix(PASSED_ON));
+        let passed_on = said.as_deref().and_then(|text| text.strip_prefix(PASSED_ON));
         let of_redis = passed_on.filter(|text| is_error_of_redis(text));
         return of_redis
             .map(|text| Reply::Error(text.to_owned()))

@@ -21,10 +21,8 @@ pub(super) fn access(user: &str, password: &str) -> Result<Access, Fault> {
         ));
     }
     let pair = base64(&[user, ":", password].concat());
-    let headers = [
-        ("authorization", ["Basic ", &pair].concat()),
-        ("content-type", "text/plain".to_owned()),
-    ];
+    let headers =
+        [("authorization", ["Basic ", &pair].concat()), ("content-type", "text/plain".to_owned())];
     Ok(Access {
         listening_headers: headers.clone(),
         headers,
@@ -98,10 +96,7 @@ mod tests {
     #[track_caller]
     fn check(status: u16, body: &str, code: &str, is_outcome_unknown: bool) {
         let error = decode(status, body).expect_err(body);
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            (code, is_outcome_unknown)
-        );
+        assert_eq!((error.code(), error.is_outcome_unknown()), (code, is_outcome_unknown));
     }
 
     #[test]
@@ -127,10 +122,7 @@ mod tests {
     fn replies_are_keyed_by_the_command() {
         let text = |text: &str| Reply::Bytes(text.as_bytes().to_vec());
         for (body, reply) in [
-            (
-                r#"{"EVAL":[1,"x.1"]}"#,
-                Reply::Array(vec![Reply::Int(1), text("x.1")]),
-            ),
+            (r#"{"EVAL":[1,"x.1"]}"#, Reply::Array(vec![Reply::Int(1), text("x.1")])),
             (r#"{"EVALSHA":7}"#, Reply::Int(7)),
             (
                 r#"{"EVALSHA":[false,"NOSCRIPT No matching script."]}"#,

@@ -25,11 +25,7 @@ pub struct Limit {
 impl Limit {
     /// One of `limit` permits of the semaphore called `name`.
     pub fn new(name: impl Into<String>, limit: u32) -> Self {
-        Self {
-            name: name.into(),
-            limit,
-            permits: 1,
-        }
+        Self { name: name.into(), limit, permits: 1 }
     }
 
     /// How many of its permits one lease takes: 1 to the limit.
@@ -194,14 +190,9 @@ impl<T: Transport, R: Runtime> Client<T, R> {
             })
         };
         let is_wrong = |limit: &&Limit| !(1..=limit.limit).contains(&limit.permits);
-        let checked = all
-            .iter()
-            .find(is_wrong)
-            .map_or(Ok(()), |one| Err(what(one)));
+        let checked = all.iter().find(is_wrong).map_or(Ok(()), |one| Err(what(one)));
         let (name, named) = self.all_named(&names);
-        let wants = all
-            .iter()
-            .map(|one| format!("{}/{}", one.limit, one.permits));
+        let wants = all.iter().map(|one| format!("{}/{}", one.limit, one.permits));
         let wants: Vec<_> = wants.collect();
         let kind = Kind::limits(&wants.join(";"));
         self.lock_named(name, kind, named.and(checked))

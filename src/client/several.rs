@@ -86,10 +86,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
         transport: T,
         runtime: R,
     ) -> Result<Self, Error> {
-        let (ids, bridges) = bridges
-            .into_iter()
-            .map(|(id, bridge)| (id.into(), bridge))
-            .unzip();
+        let (ids, bridges) = bridges.into_iter().map(|(id, bridge)| (id.into(), bridge)).unzip();
         Ok(Self::several(bridges, Some(ids), transport, runtime)?)
     }
 
@@ -117,11 +114,7 @@ impl<T: Transport, R: Runtime> Client<T, R> {
     pub fn restart_quarantine(mut self, longest_ttl: Duration) -> Self {
         self.topology_mut().quarantine = longest_ttl;
         let what = "a quarantine is 1 ms to 366 days";
-        self.with(ttl::check_range(
-            what,
-            ttl::SHORTEST..=ttl::MAX,
-            longest_ttl,
-        ))
+        self.with(ttl::check_range(what, ttl::SHORTEST..=ttl::MAX, longest_ttl))
     }
 
     /// For a [sharded](Client::sharded) client: a client of the bridge behind which the lock `name`
@@ -140,16 +133,8 @@ impl<T: Transport, R: Runtime> Client<T, R> {
 #[inline(never)]
 fn check_distinct(bridges: &[Bridge], ids: Option<Vec<String>>) -> Result<Layout, Fault> {
     let (what, needs, names): (_, _, Vec<_>) = match &ids {
-        None => (
-            "a quorum",
-            "address",
-            bridges.iter().map(Bridge::url).collect(),
-        ),
-        Some(ids) => (
-            "a sharded client",
-            "id",
-            ids.iter().map(String::as_str).collect(),
-        ),
+        None => ("a quorum", "address", bridges.iter().map(Bridge::url).collect()),
+        Some(ids) => ("a sharded client", "id", ids.iter().map(String::as_str).collect()),
     };
     let mut repeats = names.iter().enumerate();
     let repeat = repeats.find(|(at, name)| names[..*at].contains(name));

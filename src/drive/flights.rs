@@ -37,11 +37,7 @@ struct Stream {
 
 impl Flights {
     pub(super) const fn none() -> Self {
-        Self {
-            answers: Vec::new(),
-            timers: Vec::new(),
-            streams: Vec::new(),
-        }
+        Self { answers: Vec::new(), timers: Vec::new(), streams: Vec::new() }
     }
 
     pub(super) fn send(&mut self, id: Id, answer: impl Flight<Answer>) {
@@ -53,11 +49,7 @@ impl Flights {
     }
 
     pub(super) fn listen(&mut self, id: Id, received: Received, ended: impl Flight<Ended>) {
-        let stream = Stream {
-            received,
-            has_ended: None,
-            ended: Box::pin(ended),
-        };
+        let stream = Stream { received, has_ended: None, ended: Box::pin(ended) };
         self.streams.push((id, stream));
     }
 
@@ -122,9 +114,7 @@ fn land<F, P>(
 }
 
 fn split_off<F>(flights: &mut Vec<(Id, F)>, ids: &[Id]) -> Vec<(Id, F)> {
-    let (theirs, kept) = std::mem::take(flights)
-        .into_iter()
-        .partition(|(id, _)| ids.contains(id));
+    let (theirs, kept) = std::mem::take(flights).into_iter().partition(|(id, _)| ids.contains(id));
     *flights = kept;
     theirs
 }

@@ -39,30 +39,16 @@ impl Error {
                 retry_after: SECOND,
                 requests: 1,
             },
-            "quarantined" => Self::Quarantined {
-                lock: name,
-                retry_after: SECOND,
-            },
-            "not_replicated" => Self::NotReplicated {
-                lock: name,
-                asked: 1,
-                acknowledged: 0,
-                can_repeat: false,
-            },
+            "quarantined" => Self::Quarantined { lock: name, retry_after: SECOND },
+            "not_replicated" => {
+                Self::NotReplicated { lock: name, asked: 1, acknowledged: 0, can_repeat: false }
+            }
             "fingerprint_mismatch" => Self::FingerprintMismatch { lock: name },
-            "result_too_large" => Self::ResultTooLarge {
-                lock: name,
-                bytes: 2,
-                most: 1,
-            },
-            "result_unreadable" => Self::ResultUnreadable {
-                lock: name,
-                message: example(),
-            },
-            "sold_out" | "owner_limit" | "confirmed" => Self::Reservation {
-                lock: name,
-                kind: ReservationError::of_code(code)?,
-            },
+            "result_too_large" => Self::ResultTooLarge { lock: name, bytes: 2, most: 1 },
+            "result_unreadable" => Self::ResultUnreadable { lock: name, message: example() },
+            "sold_out" | "owner_limit" | "confirmed" => {
+                Self::Reservation { lock: name, kind: ReservationError::of_code(code)? }
+            }
             "lost" => Self::Lost { lock: name },
             "expired" => Self::Expired { lock: name },
             "max_hold_exceeded" => Self::MaxHoldExceeded { lock: name },
@@ -75,10 +61,7 @@ impl Error {
                 message: example(),
             },
             "unauthorized" => Fault::unauthorized(example()).into(),
-            "wrong_type" => Self::WrongType {
-                lock: name,
-                may_have_run: false,
-            },
+            "wrong_type" => Self::WrongType { lock: name, may_have_run: false },
             "refused" => Fault::refused(example(), false).into(),
             "unavailable" => Fault::unavailable(example(), false).into(),
             "timed_out" => Fault::timed_out(SECOND).into(),

@@ -32,28 +32,22 @@ impl Fault {
                 source: source.clone(),
                 can_repeat: false,
             }),
-            Error::WrongType { may_have_run, .. } => Self::from(Error::WrongType {
-                lock: String::new(),
-                may_have_run: *may_have_run,
-            }),
-            Error::Refused {
-                message,
-                may_have_run,
-                ..
-            } => Self::refused(message.clone(), *may_have_run),
-            Error::Unavailable {
-                message,
-                retry_after,
-                may_have_run,
-                ..
-            } => Self::from(Error::Unavailable {
-                lock: None,
-                message: message.clone(),
-                retry_after: *retry_after,
-                may_have_run: *may_have_run,
-                can_repeat: false,
-                reason: None,
-            }),
+            Error::WrongType { may_have_run, .. } => {
+                Self::from(Error::WrongType { lock: String::new(), may_have_run: *may_have_run })
+            }
+            Error::Refused { message, may_have_run, .. } => {
+                Self::refused(message.clone(), *may_have_run)
+            }
+            Error::Unavailable { message, retry_after, may_have_run, .. } => {
+                Self::from(Error::Unavailable {
+                    lock: None,
+                    message: message.clone(),
+                    retry_after: *retry_after,
+                    may_have_run: *may_have_run,
+                    can_repeat: false,
+                    reason: None,
+                })
+            }
             _ => return None,
         }
         .because(self.why());
@@ -70,11 +64,7 @@ impl Fault {
             return self;
         }
         match &mut *self {
-            Error::Unavailable {
-                retry_after: Some(_),
-                may_have_run,
-                ..
-            } => {
+            Error::Unavailable { retry_after: Some(_), may_have_run, .. } => {
                 *may_have_run = true;
                 self
             }
@@ -149,30 +139,17 @@ impl Fault {
     }
 
     pub(crate) fn timed_out(after: Duration) -> Self {
-        Self::from(Error::TimedOut {
-            lock: None,
-            after,
-            can_repeat: false,
-        })
+        Self::from(Error::TimedOut { lock: None, after, can_repeat: false })
     }
 
     #[inline(never)]
     pub(crate) fn unauthorized(message: String) -> Self {
-        Self::from(Error::Unauthorized {
-            lock: None,
-            message,
-            reason: None,
-        })
+        Self::from(Error::Unauthorized { lock: None, message, reason: None })
     }
 
     #[inline(never)]
     pub(crate) fn refused(message: String, may_have_run: bool) -> Self {
-        Self::from(Error::Refused {
-            lock: None,
-            message,
-            may_have_run,
-            reason: None,
-        })
+        Self::from(Error::Refused { lock: None, message, may_have_run, reason: None })
     }
 
     #[inline(never)]
@@ -225,20 +202,12 @@ fn invalid(message: String) -> Fault {
 
 impl Error {
     pub(crate) const fn bad(kind: BadResponse) -> Self {
-        Self::BadResponse {
-            lock: None,
-            kind,
-            source: None,
-            can_repeat: false,
-        }
+        Self::BadResponse { lock: None, kind, source: None, can_repeat: false }
     }
 
     #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
     pub(crate) fn unreadable(lock: &str, what: &str, error: &dyn fmt::Display) -> Self {
-        Self::ResultUnreadable {
-            lock: lock.to_owned(),
-            message: format!("{what}: {error}"),
-        }
+        Self::ResultUnreadable { lock: lock.to_owned(), message: format!("{what}: {error}") }
     }
 
     /// The same error with this lock's name. The caller knows the name; the place where it fails
@@ -314,17 +283,10 @@ impl Error {
     /// Has what it quotes from outside in one line, after `clean`.
     pub(crate) fn quote(&mut self, clean: impl Fn(&str) -> String) {
         let clean = |text: &str| in_one_line(&clean(text));
-        if let Self::BadResponse {
-            source: Some(TransportError::Interrupted(text)),
-            ..
-        } = self
-        {
+        if let Self::BadResponse { source: Some(TransportError::Interrupted(text)), .. } = self {
             *text = clean(text);
         }
-        if let Self::Held {
-            label: Some(message),
-            ..
-        }
+        if let Self::Held { label: Some(message), .. }
         | Self::Unauthorized { message, .. }
         | Self::CommandFailed { message, .. }
         | Self::Refused { message, .. }

@@ -132,9 +132,7 @@ impl Reason {
 impl Error {
     pub(super) const fn why(&self) -> Option<Reason> {
         match self {
-            Self::Held {
-                remaining: None, ..
-            } => Some(Reason::NeverExpires),
+            Self::Held { remaining: None, .. } => Some(Reason::NeverExpires),
             Self::Unauthorized { reason, .. }
             | Self::Refused { reason, .. }
             | Self::Unavailable { reason, .. } => *reason,

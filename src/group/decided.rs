@@ -54,10 +54,7 @@ impl<A> Decided<A> {
         }
         let (of_items, of_all) = replies.split_at(self.owners.len().min(replies.len()));
         let commands = self.writes.iter().skip(of_items.len());
-        if let Some(Error::CommandFailed {
-            command, message, ..
-        }) = failed(commands, of_all)
-        {
+        if let Some(Error::CommandFailed { command, message, .. }) = failed(commands, of_all) {
             let what = format!("{command}, written for all items of the turn, failed: {message}");
             return answers
                 .iter()
@@ -70,8 +67,6 @@ impl<A> Decided<A> {
             failed(self.writes[from..to].iter(), &of_items[from..to])
         };
         let numbered = (self.first_write..).zip(answers);
-        numbered
-            .map(|(place, answer)| own(place).map_or(answer, Err))
-            .collect()
+        numbered.map(|(place, answer)| own(place).map_or(answer, Err)).collect()
     }
 }

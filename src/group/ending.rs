@@ -46,9 +46,5 @@ pub(super) fn observe<T: Transport, R: Runtime>(
     begun_at: Instant,
 ) {
     let took = lock.runtime().now().since(begun_at);
-    lock.observe(EventKind::Grouped {
-        items: items as u64,
-        waiting: waiting as u64,
-        took,
-    });
+    lock.observe(EventKind::Grouped { items: items as u64, waiting: waiting as u64, took });
 }

@@ -118,23 +118,14 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
             self.signs += 1;
         }
         let ticket = self.number();
-        self.wait(Entry {
-            ticket,
-            item,
-            bytes,
-            caller,
-            has_left: false,
-        });
+        self.wait(Entry { ticket, item, bytes, caller, has_left: false });
         ticket
     }
 
     /// How many items wait ahead of this ticket, or are in its turn; `None` once that has begun,
     /// and for the driver, whose acquisition has an end of its own.
     pub(super) fn ahead(&self, ticket: u64) -> Option<usize> {
-        let turn = self
-            .turn
-            .as_ref()
-            .filter(|turn| !turn.has_begun && turn.blamed != ticket);
+        let turn = self.turn.as_ref().filter(|turn| !turn.has_begun && turn.blamed != ticket);
         let in_turn =
             turn.and_then(|turn| turn.entries.iter().position(|entry| entry.ticket == ticket));
         let waits = || self.waiting.contains_key(&ticket);
@@ -197,9 +188,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
 
     /// Removes the items with these tickets that still wait.
     fn take(&mut self, tickets: &[u64]) -> VecDeque<Entry<I, C>> {
-        let taken = tickets
-            .iter()
-            .filter_map(|ticket| self.waiting.remove(ticket));
+        let taken = tickets.iter().filter_map(|ticket| self.waiting.remove(ticket));
         taken.collect()
     }
 

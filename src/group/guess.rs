@@ -80,9 +80,7 @@ const MANY: usize = 2;
 pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
 ) -> Result<Option<Found<S, T, R>>, u32> {
-    let Work {
-        turn, lock, known, ..
-    } = *work;
+    let Work { turn, lock, known, .. } = *work;
     if !work.may_guess() || known.seen.is_crowded(lock.key()) && turn.here() >= MANY {
         return Err(0);
     }
@@ -107,10 +105,7 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
             true => IfWrong::Takes,
             false => IfWrong::Leaves,
         };
-        let work = Work {
-            lock: &lock,
-            ..*work
-        };
+        let work = Work { lock: &lock, ..*work };
         match once(&work, if_wrong).await {
             Tried::Done(found) => return Ok(found),
             Tried::Unable => break,
@@ -220,13 +215,7 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     claim: &Claim,
     left: Option<&Left>,
 ) -> Result<Prepared<S>, Unprepared> {
-    let Work {
-        turn,
-        lock,
-        bound,
-        known,
-        ..
-    } = *work;
+    let Work { turn, lock, bound, known, .. } = *work;
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
         return Err(Unprepared::Over);
@@ -260,9 +249,8 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
         };
         decide(work.section, turn, &items, &under)
     };
-    let is_decided: Vec<_> = (0..items.len())
-        .map(|place| decided.places.contains(&place))
-        .collect();
+    let is_decided: Vec<_> =
+        (0..items.len()).map(|place| decided.places.contains(&place)).collect();
     turn.put_back(|place| is_decided[place]);
     retain(&mut items, &is_decided);
     reads.retain(&is_decided);
@@ -275,20 +263,8 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
         items.iter().for_each(|item| item.reopen());
         return Err(Unprepared::Unable);
     }
-    let guessed = Guessed {
-        items,
-        reads,
-        expected: found,
-        decided,
-        common,
-        begun_at,
-    };
-    Ok(Prepared {
-        guessed,
-        text,
-        redis_us,
-        is_decided: true,
-    })
+    let guessed = Guessed { items, reads, expected: found, decided, common, begun_at };
+    Ok(Prepared { guessed, text, redis_us, is_decided: true })
 }
 
 async fn send<S: Section, T: Transport, R: Runtime>(
@@ -319,11 +295,7 @@ async fn send<S: Section, T: Transport, R: Runtime>(
             Tried::Done(None)
         }
         Ok(RunOrLock::Lock(granted)) => Tried::Done(Some(guessed.locked(work, *granted))),
-        Ok(RunOrLock::Missed {
-            redis_us,
-            replies,
-            requests,
-        }) => {
+        Ok(RunOrLock::Missed { redis_us, replies, requests }) => {
             guessed.missed(work, redis_us, &replies);
             Tried::Wrong(requests)
         }

@@ -50,9 +50,7 @@ impl<S: Section> Guessed<S> {
             work.note(fence, self.common.into_iter().zip(found), &self.reads);
         }
         let writers = decided.writers().count();
-        work.known
-            .habits
-            .learn(work.lock.key(), 2 * writers >= count);
+        work.known.habits.learn(work.lock.key(), 2 * writers >= count);
         let mut answers = std::mem::take(&mut decided.answers);
         let behind = answers.split_off(decided.first_write.min(count));
         answers.extend(decided.committed(behind, replies));
@@ -74,13 +72,7 @@ impl<S: Section> Guessed<S> {
         let (lease, replies) = work.lock.granted(granted);
         work.meets_others(&self.reads, &self.expected, &replies);
         work.known.seen.was_in_vain(work.lock.key());
-        Found {
-            lease,
-            items: self.items,
-            reads: self.reads,
-            replies,
-            begun_at: self.begun_at,
-        }
+        Found { lease, items: self.items, reads: self.reads, replies, begun_at: self.begun_at }
     }
 
     /// It was wrong, and is made again.
@@ -115,7 +107,6 @@ impl<S: Section> Guessed<S> {
             true => undecided(error),
             false => error.clone(),
         };
-        work.turn
-            .end((0..count).map(|place| Err(told(place))).collect());
+        work.turn.end((0..count).map(|place| Err(told(place))).collect());
     }
 }

@@ -35,20 +35,13 @@ struct Line<I, A> {
 
 impl<I, A> Line<I, A> {
     fn behind(numbers: u64) -> Self {
-        Self {
-            callers: Callers::behind(numbers),
-            acquisition: Acquisition::new(),
-        }
+        Self { callers: Callers::behind(numbers), acquisition: Acquisition::new() }
     }
 }
 
 impl<I, A> Lines<I, A> {
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(State {
-            by_name: BTreeMap::new(),
-            numbers: 0,
-            callers: 0,
-        }))
+        Self(Mutex::new(State { by_name: BTreeMap::new(), numbers: 0, callers: 0 }))
     }
 
     /// How many names have items.
@@ -102,11 +95,7 @@ impl<I, A> Lines<I, A> {
         bound: Bound,
     ) -> Result<u64, usize> {
         let mut state = locked(&self.0);
-        let State {
-            by_name,
-            numbers,
-            callers,
-        } = &mut *state;
+        let State { by_name, numbers, callers } = &mut *state;
         if let Some(line) = by_name.get(name) {
             let waiting = line.callers.waiting();
             if waiting >= bound.room(*callers, by_name.len()) {

@@ -80,10 +80,7 @@ fn longest<T: Transport, R: Runtime>(lock: &Lock<T, R>) -> Duration {
 
 impl<I, A> Looks<I, A> {
     pub(super) const fn new() -> Self {
-        Self {
-            by_name: Mutex::new(BTreeMap::new()),
-            callers: AtomicUsize::new(0),
-        }
+        Self { by_name: Mutex::new(BTreeMap::new()), callers: AtomicUsize::new(0) }
     }
 
     /// How many names have items.
@@ -132,9 +129,8 @@ impl<I, A> Looks<I, A> {
 
     /// Lets the first waiting caller find out what it must do.
     fn call_first(&self, name: &str) {
-        let first = self.with(name, |gathering| {
-            gathering.waiting.first().map(|first| first.slot.clone())
-        });
+        let first =
+            self.with(name, |gathering| gathering.waiting.first().map(|first| first.slot.clone()));
         if let Some(slot) = first.flatten() {
             slot.call();
         }
@@ -154,12 +150,7 @@ impl<I, A> Looks<I, A> {
 
 impl<I, A> Gathering<I, A> {
     const fn new(now: Instant) -> Self {
-        Self {
-            waiting: Vec::new(),
-            under_way: Vec::new(),
-            next_at: now,
-            pause: FIRST_PAUSE,
-        }
+        Self { waiting: Vec::new(), under_way: Vec::new(), next_at: now, pause: FIRST_PAUSE }
     }
 
     /// How long no look may leave. Zero: one may leave now. `None`: not before one ends.
@@ -212,11 +203,7 @@ impl<'a, I, A, T: Transport, R: Runtime> Place<'a, I, A, T, R> {
         looks.callers.fetch_add(1, Relaxed);
         let gathering = state.entry(lock.key().to_owned());
         let gathering = gathering.or_insert_with(|| Gathering::new(lock.runtime().now()));
-        gathering.waiting.push(Waiting {
-            item,
-            bytes,
-            slot: slot.clone(),
-        });
+        gathering.waiting.push(Waiting { item, bytes, slot: slot.clone() });
         drop(state);
         Ok(Self { looks, lock, slot })
     }

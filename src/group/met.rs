@@ -56,15 +56,9 @@ mod tests {
         let (met, reads) = (Met::default(), (0..3 * MOST).map(get).collect::<Vec<_>>());
         met.add(reads.iter());
         assert!(
-            reads[2 * MOST..]
-                .iter()
-                .all(|read| met.has_any([&get(usize::MAX), read].into_iter()))
+            reads[2 * MOST..].iter().all(|read| met.has_any([&get(usize::MAX), read].into_iter()))
         );
-        assert!(
-            !reads[..MOST]
-                .iter()
-                .any(|read| met.has_any([read].into_iter()))
-        );
+        assert!(!reads[..MOST].iter().any(|read| met.has_any([read].into_iter())));
         let ages = locked(&met.ages);
         assert!(ages.young.len() + ages.old.len() <= 2 * MOST);
     }

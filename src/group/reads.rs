@@ -24,12 +24,7 @@ const SETTLED: u8 = 2;
 
 impl<I> Pending<I> {
     pub(super) const fn new(item: I, reads: Vec<Command>) -> Self {
-        Self {
-            item,
-            reads,
-            looked: Mutex::new(Vec::new()),
-            fate: AtomicU8::new(OPEN),
-        }
+        Self { item, reads, looked: Mutex::new(Vec::new()), fate: AtomicU8::new(OPEN) }
     }
 
     /// A look found this, and did not answer it; or a guess found it, and was wrong.
@@ -118,10 +113,7 @@ impl Reads {
     /// The reads that no other item has at the same place, of the items at `places`.
     pub(super) fn alone(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
         let places = places.filter_map(|item| self.places.get(item)).flatten();
-        places
-            .copied()
-            .filter(|place| !self.is_shared(*place))
-            .collect()
+        places.copied().filter(|place| !self.is_shared(*place)).collect()
     }
 
     /// What `some` of them found.
@@ -179,9 +171,7 @@ pub(super) fn failed<'a>(
         };
         message.map(|message| (index, message.clone()))
     })?;
-    let name = commands
-        .nth(index)
-        .and_then(|command| command.args().first());
+    let name = commands.nth(index).and_then(|command| command.args().first());
     Some(Error::CommandFailed {
         lock: None,
         index,
@@ -214,33 +204,18 @@ mod tests {
 
     #[test]
     fn what_all_read_is_read_once_and_each_gets_its_own_replies() {
-        let items = [
-            asked(&["stock", "a"]),
-            asked(&["stock", "b"]),
-            asked(&["b"]),
-        ];
+        let items = [asked(&["stock", "a"]), asked(&["stock", "b"]), asked(&["b"])];
         let reads = Reads::of(items.iter());
         let keys: Vec<_> = reads.commands.iter().flat_map(Command::keys).collect();
         assert_eq!(keys, ["stock", "a", "b", "b"]);
         let replies: Vec<Reply> = (0..4).map(Reply::Int).collect();
-        assert_eq!(
-            reads.replies(1, &replies),
-            Ok(vec![Reply::Int(0), Reply::Int(2)])
-        );
+        assert_eq!(reads.replies(1, &replies), Ok(vec![Reply::Int(0), Reply::Int(2)]));
         assert_eq!(reads.replies(2, &replies), Ok(vec![Reply::Int(3)]));
         assert!(reads.replies(2, &replies[..3]).is_err());
-        let failing = [
-            Reply::Int(0),
-            Reply::Nil,
-            Reply::Error("ERR no".into()),
-            Reply::Nil,
-        ];
+        let failing = [Reply::Int(0), Reply::Nil, Reply::Error("ERR no".into()), Reply::Nil];
         assert!(reads.replies(0, &failing).is_ok());
         let error = reads.replies(1, &failing).unwrap_err();
-        assert!(
-            matches!(error, Error::CommandFailed { index: 1, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::CommandFailed { index: 1, .. }), "{error}");
     }
 
     #[test]

@@ -114,9 +114,7 @@ impl Seen {
 
     /// Those of `reads` of which nothing is known from the last turn.
     pub(super) fn unknown<'a>(&self, name: &str, mut reads: Vec<&'a Command>) -> Vec<&'a Command> {
-        self.last(name, |last| {
-            reads.retain(|read| !last.found.contains_key(*read))
-        });
+        self.last(name, |last| reads.retain(|read| !last.found.contains_key(*read)));
         reads
     }
 
@@ -164,9 +162,7 @@ impl Seen {
         };
         let did_fail = |reply: &Reply| matches!(reply, Reply::Error(_));
         let found: HashMap<_, _> = found.filter(|(_, reply)| !did_fail(reply)).collect();
-        let texts = found
-            .values()
-            .filter_map(|reply| resp::text(from_ref(reply)));
+        let texts = found.values().filter_map(|reply| resp::text(from_ref(reply)));
         let size: usize = texts.map(|text| text.len()).sum();
         let last = (size <= BYTES).then(|| Last {
             redis_us,

@@ -25,11 +25,7 @@ struct Wakers {
 
 impl<A> Slot<A> {
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(State {
-            outcome: None,
-            is_called: false,
-            waker: None,
-        }))
+        Self(Mutex::new(State { outcome: None, is_called: false, waker: None }))
     }
 
     /// Only the first answer counts.
@@ -65,11 +61,7 @@ impl<A> Slot<A> {
                 return Poll::Ready(());
             }
             let own = cx.waker();
-            if !state
-                .waker
-                .as_ref()
-                .is_some_and(|known| known.own.will_wake(own))
-            {
+            if !state.waker.as_ref().is_some_and(|known| known.own.will_wake(own)) {
                 let own = own.clone();
                 let shared = runtime.shared_waker(&own);
                 state.waker = Some(Wakers { own, shared });

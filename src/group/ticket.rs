@@ -114,12 +114,7 @@ impl<'a, I, A> Ticket<'a, I, A> {
     ) -> Result<Self, usize> {
         let slot = Arc::new(Slot::new());
         let number = lines.arrive(name, item, bytes, &slot, bound)?;
-        Ok(Self {
-            lines,
-            name,
-            number,
-            slot,
-        })
+        Ok(Self { lines, name, number, slot })
     }
 
     fn ahead(&self) -> Option<usize> {

@@ -35,14 +35,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
             lock.runtime().sleep(beat).await;
         }
     };
-    let work = Work {
-        section,
-        turn: &turn,
-        lock,
-        bound,
-        known,
-        begun_at: lock.runtime().now(),
-    };
+    let work = Work { section, turn: &turn, lock, bound, known, begun_at: lock.runtime().now() };
     let done = async {
         let found = match guess::run(&work).await {
             Ok(found) => found,
@@ -63,9 +56,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
 async fn acquire<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
 ) -> Option<Found<S, T, R>> {
-    let Work {
-        turn, lock, known, ..
-    } = *work;
+    let Work { turn, lock, known, .. } = *work;
     let begun_at = lock.runtime().now();
     let (mut items, mut reads) = (Vec::new(), Reads::default());
     let asked = || {
@@ -75,10 +66,7 @@ async fn acquire<S: Section, T: Transport, R: Runtime>(
         }
         reads.commands.clone()
     };
-    let of_turn = OfTurn {
-        guesses: work.may_guess(),
-        listens: known.seen.is_crowded(lock.key()),
-    };
+    let of_turn = OfTurn { guesses: work.may_guess(), listens: known.seen.is_crowded(lock.key()) };
     let granted = lock.acquire_for_turn(&turn.acquisition, of_turn, asked);
     match granted.await {
         Ok(mut granted) => {
@@ -87,13 +75,7 @@ async fn acquire<S: Section, T: Transport, R: Runtime>(
                 return guess::handed(work, granted, &left).await;
             }
             let (lease, replies) = lock.granted(granted);
-            Some(Found {
-                lease,
-                items,
-                reads,
-                replies,
-                begun_at,
-            })
+            Some(Found { lease, items, reads, replies, begun_at })
         }
         Err(error) => {
             fail(turn, reads.items(), &error);
@@ -107,16 +89,8 @@ async fn under_lock<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
     found: Found<S, T, R>,
 ) {
-    let Work {
-        turn, lock, known, ..
-    } = *work;
-    let Found {
-        lease,
-        mut items,
-        mut reads,
-        replies,
-        begun_at,
-    } = found;
+    let Work { turn, lock, known, .. } = *work;
+    let Found { lease, mut items, mut reads, replies, begun_at } = found;
     // A driver that was passed over while it waited must not even decide. Dropping the lease gives
     // it back.
     let Some(has) = turn.begin() else { return };
@@ -141,9 +115,7 @@ async fn under_lock<S: Section, T: Transport, R: Runtime>(
         decide(work.section, turn, &items, &under)
     };
     let count = decided.answers.len();
-    known
-        .habits
-        .learn(lock.key(), 2 * decided.writers().count() >= count);
+    known.habits.learn(lock.key(), 2 * decided.writers().count() >= count);
     turn.put_back(|place| decided.places.contains(&place));
     let mut answers = std::mem::take(&mut decided.answers);
     let behind = answers.split_off(decided.first_write.min(count));
@@ -160,9 +132,8 @@ async fn under_lock<S: Section, T: Transport, R: Runtime>(
         if !turn.commit(lease.token()) {
             return;
         }
-        let outcome = lease
-            .commit_each(&[&decided.writes[..], &common].concat(), common.len())
-            .await;
+        let outcome =
+            lease.commit_each(&[&decided.writes[..], &common].concat(), common.len()).await;
         turn.end(match outcome {
             Ok(mut replies) => {
                 let found = decided.split_off_found(&mut replies);

@@ -30,16 +30,10 @@ impl Part {
 pub(crate) fn parts(folder: &Path) -> Vec<Part> {
     let mut found = Vec::new();
     for (path, text) in short::sources(folder) {
-        let file = path
-            .file_stem()
-            .and_then(|file| file.to_str())
-            .expect("a name");
+        let file = path.file_stem().and_then(|file| file.to_str()).expect("a name");
         for (at, text) in text.split("--- ").enumerate() {
-            let (name, source) = if at == 0 {
-                ("", text)
-            } else {
-                text.split_once('\n').expect("a name")
-            };
+            let (name, source) =
+                if at == 0 { ("", text) } else { text.split_once('\n').expect("a name") };
             found.push(Part {
                 file: file.to_owned(),
                 name: name.to_owned(),

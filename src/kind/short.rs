@@ -132,10 +132,7 @@ fn declared<'s>(tokens: &[&'s str]) -> BTreeSet<&'s str> {
         let mut behind = &tokens[at + 1..];
         match *token {
             "function" => {
-                let list = behind
-                    .iter()
-                    .position(|token| *token == "(")
-                    .expect("a list");
+                let list = behind.iter().position(|token| *token == "(").expect("a list");
                 found.extend(behind[..list].iter().copied());
                 behind = &behind[list + 1..];
             }

@@ -56,11 +56,7 @@ struct Code {
 
 impl Code {
     fn head(&self, word: &str) -> BTreeSet<String> {
-        self.part
-            .head(word)
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        self.part.head(word).into_iter().map(str::to_owned).collect()
     }
 
     /// All words that are neither in strings nor members.
@@ -74,17 +70,12 @@ impl Code {
         let names = |declared: &'_ str| -> Vec<String> {
             if let Some(function) = declared.strip_prefix("function ") {
                 let (head, _) = function.split_once(')').unwrap_or_default();
-                return head
-                    .split(['(', ','])
-                    .map(|name| name.trim().into())
-                    .collect();
+                return head.split(['(', ',']).map(|name| name.trim().into()).collect();
             }
             let words = declared.split(' ');
             let last = words.clone().position(|word| !word.ends_with(','));
             let names = words.take(last.unwrap_or_default() + 1);
-            names
-                .map(|name| name.trim_end_matches(',').into())
-                .collect()
+            names.map(|name| name.trim_end_matches(',').into()).collect()
         };
         let mut declared = self.code.split("local ").skip(1).flat_map(names);
         declared.any(|name| name == word)
@@ -160,19 +151,14 @@ fn every_part_finds_what_it_needs_before_it() {
 #[test]
 fn every_part_says_what_it_provides_and_needs() {
     let codes = codes();
-    let provided: BTreeSet<String> = codes
-        .values()
-        .flat_map(|code| code.head("provides"))
-        .collect();
+    let provided: BTreeSet<String> =
+        codes.values().flat_map(|code| code.head("provides")).collect();
     for code in codes.values() {
         let part = &code.part.name;
         for word in code.head("provides") {
             assert!(code.declares(&word), "{part} does not provide {word}");
         }
-        assert!(
-            code.head("wraps").is_subset(&code.head("provides")),
-            "{part}"
-        );
+        assert!(code.head("wraps").is_subset(&code.head("provides")), "{part}");
         let words = code.words();
         let used: BTreeSet<String> = (provided.iter())
             .filter(|word| words.contains(word.as_str()) && !code.declares(word))
@@ -187,9 +173,7 @@ fn receipts_are_there_for_as_long_as_the_client_counts_on_them() {
     let life = format!("local RECEIPT_MS = {}\n", RECEIPT_LIFE.as_millis());
     let parts = parts::parts(&folder());
     let source = |file: &str, name: &str| {
-        let part = parts
-            .iter()
-            .find(|part| part.file == file && part.name == name);
+        let part = parts.iter().find(|part| part.file == file && part.name == name);
         &part.expect("a part").source
     };
     for (file, name) in [
@@ -217,11 +201,7 @@ fn every_script_is_plain_ascii_and_small() {
         );
         // What JSON would escape.
         assert!(!plain.contains(['"', '\\', '\n']), "{name}");
-        assert!(
-            script
-                .text(true)
-                .starts_with("#!lua flags=allow-key-locking\n")
-        );
+        assert!(script.text(true).starts_with("#!lua flags=allow-key-locking\n"));
         assert!(script.text(true).ends_with(plain));
     }
 }

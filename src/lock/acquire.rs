@@ -237,10 +237,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
 
     pub(crate) fn trying(&self, reads: &[Command]) -> Result<Acquire, Fault> {
         self.settings.check_reads(reads)?;
-        let options = AcquireOptions {
-            reads_in_any_case: true,
-            ..self.options_of(None)
-        };
+        let options = AcquireOptions { reads_in_any_case: true, ..self.options_of(None) };
         Ok(Acquire::reading(self.new_claim()?, options, reads))
     }
 
@@ -250,10 +247,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         turn: Option<OfTurn>,
     ) -> Result<Acquire, Fault> {
         self.settings.check()?;
-        let options = AcquireOptions {
-            turn,
-            ..self.options_of(Some(self.wait))
-        };
+        let options = AcquireOptions { turn, ..self.options_of(Some(self.wait)) };
         let runtime = self.runtime();
         // Over several bridges each try has a new token.
         let kind = &self.settings.kind;
@@ -263,10 +257,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             let caller = acquisition.ask(runtime, kind.wants());
             let caller = caller.map_err(|error| error.of_lock(Some(self.key())))?;
             let claim = self.claim(caller.token(), caller.session(runtime)?);
-            Claim {
-                caller: Some(caller),
-                ..claim
-            }
+            Claim { caller: Some(caller), ..claim }
         };
         Ok(Acquire::inquiring(claim, options))
     }

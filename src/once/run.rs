@@ -119,17 +119,12 @@ impl<T: Transport, R: Runtime> Once<T, R> {
             }
             Err(error) => return Err(error.into()),
         };
-        let copy = granted
-            .replies
-            .first()
-            .and_then(|kept| without_mark(kept.as_str()?));
+        let copy = granted.replies.first().and_then(|kept| without_mark(kept.as_str()?));
         let mut copy = copy.map(str::to_owned);
         let mut not_kept = None;
         let execute = async |lease: &Lease<T, R>| -> Result<V, E> {
             let value = work(Some(lease)).await?;
-            let store = self
-                .written(&value)
-                .and_then(|text| Ok(self.storing(&text)?));
+            let store = self.written(&value).and_then(|text| Ok(self.storing(&text)?));
             // What cannot be kept is told, though there is a copy.
             let store = store.inspect_err(|_| copy = None)?;
             match lease.commit(&[store]).await {

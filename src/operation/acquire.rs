@@ -232,10 +232,7 @@ impl Granted {
     /// Observers know it.
     pub(crate) fn again(claim: &Claim, cx: &Cx<'_>, grant: Grant) -> Self {
         Self {
-            claim: Claim {
-                since: cx.now,
-                ..claim.clone()
-            },
+            claim: Claim { since: cx.now, ..claim.clone() },
             deadline: grant.deadline,
             fence: grant.fence,
             replies: claim.quoted(grant.replies),

@@ -38,11 +38,7 @@ impl Ask {
         session: &Session,
         limit: TimeLimit,
     ) -> Self {
-        let query = Query {
-            topology: topology.clone(),
-            call,
-            session: *session,
-        };
+        let query = Query { topology: topology.clone(), call, session: *session };
         Self::of(query, limit, Vec::new())
     }
 
@@ -89,11 +85,7 @@ impl Ask {
             Err(fault) => self.failure = Some(worse(self.failure.take(), fault)),
         }
         let (bridges, pending) = (self.query.topology.endpoints().len(), self.slots.len());
-        let count = Count {
-            bridges,
-            pending,
-            failed: bridges - self.answers.len() - pending,
-        };
+        let count = Count { bridges, pending, failed: bridges - self.answers.len() - pending };
         let outcome = match judge(self.query.call.verb, &self.answers, count) {
             Some(answer) => Ok(answer),
             None if pending > 0 => return None,

@@ -18,11 +18,7 @@ impl Backoff {
     pub(super) const LAST_CEILING: Nanos = Nanos::ms(1_000);
 
     pub(crate) fn new(attempts: u32, patience: Nanos) -> Self {
-        Self {
-            attempts_left: attempts.saturating_sub(1),
-            ceiling: Self::FIRST_CEILING,
-            patience,
-        }
+        Self { attempts_left: attempts.saturating_sub(1), ceiling: Self::FIRST_CEILING, patience }
     }
 
     /// From now on a bridge may ask for any pause. The caller decides how long is too long.

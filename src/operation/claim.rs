@@ -142,10 +142,7 @@ impl Claim {
 
     /// It was given back by a request that was sent at `asked_at`.
     pub(crate) fn observe_release(&self, host: &dyn Runtime, now: Instant, asked_at: Instant) {
-        let kind = EventKind::Released {
-            held: now.since(self.since),
-            took: now.since(asked_at),
-        };
+        let kind = EventKind::Released { held: now.since(self.since), took: now.since(asked_at) };
         self.observe(host, kind);
     }
 }

@@ -16,11 +16,7 @@ pub(crate) enum RunOrLock {
     /// The reads found something else: what these replies say. The lock is taken.
     Lock(Box<Granted>),
     /// The same, at this time of Redis's. The lock is not taken, and it took so many requests.
-    Missed {
-        redis_us: u64,
-        replies: Vec<Reply>,
-        requests: u32,
-    },
+    Missed { redis_us: u64, replies: Vec<Reply>, requests: u32 },
     /// Another has the lock, or waits for it; or the lock that it had is lost. Nothing ran. It took
     /// so many requests.
     Held(u32),
@@ -38,12 +34,7 @@ impl RunGuess {
     pub(crate) fn new(claim: Claim, call: Call, guess: &Guess<'_>, max_requests: u32) -> Self {
         let limit = TimeLimit::TIMEOUT.requests(max_requests);
         let ask = claim.ask(Arc::new(call), limit);
-        Self {
-            claim,
-            ask,
-            if_wrong: guess.if_wrong,
-            until_us: guess.until_us,
-        }
+        Self { claim, ask, if_wrong: guess.if_wrong, until_us: guess.until_us }
     }
 
     /// A request before this one got lost, and may have run the commands: its receipt may be gone
@@ -85,12 +76,7 @@ impl RunGuess {
         if deadline <= cx.now {
             return Err(Why::Expired.about(self.claim.shown()));
         }
-        let grant = Grant {
-            deadline,
-            fence,
-            replies: found,
-            left: None,
-        };
+        let grant = Grant { deadline, fence, replies: found, left: None };
         let granted = match self.if_wrong {
             IfWrong::Keeps => Granted::again(&self.claim, cx, grant),
             _ => Granted::of(&self.claim, cx, asked.requests, grant),

@@ -46,9 +46,7 @@ impl Hold {
             watchers: Watchers::none(),
         };
         let lock = &hold.claim.lock;
-        lock.topology
-            .holds()
-            .enter(&lock.name, Arc::downgrade(&hold.state) as _);
+        lock.topology.holds().enter(&lock.name, Arc::downgrade(&hold.state) as _);
         hold
     }
 
@@ -315,10 +313,7 @@ impl Terms {
             Some(ttl) => ttl.as_millis() as u64,
             None => 0,
         };
-        Self {
-            fence: AtomicU64::new(fence),
-            ttl_ms: AtomicU64::new(ttl_ms),
-        }
+        Self { fence: AtomicU64::new(fence), ttl_ms: AtomicU64::new(ttl_ms) }
     }
 
     fn fence(&self) -> u64 {
@@ -333,11 +328,7 @@ impl Terms {
     /// What is known does not change during a hold. A renewal that `asked` for a ttl says nothing
     /// of the lease's own.
     fn learn(&self, renewed: &Renewed, asked: bool) {
-        let ms = if asked {
-            0
-        } else {
-            renewed.ttl.as_millis() as u64
-        };
+        let ms = if asked { 0 } else { renewed.ttl.as_millis() as u64 };
         for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
             // It fails if the value is known already.
             let _ = known.compare_exchange(0, news, Relaxed, Relaxed);

@@ -44,11 +44,7 @@ pub(crate) struct BeginKeeping {
 
 impl BeginKeeping {
     pub(crate) const fn new(hold: Arc<Hold>, max_hold: Option<Duration>) -> Self {
-        Self {
-            hold,
-            max_hold,
-            renewal: None,
-        }
+        Self { hold, max_hold, renewal: None }
     }
 
     fn begun(&self, cx: &Cx<'_>, since: Instant) -> Result<Instant, Fault> {
@@ -126,10 +122,7 @@ impl Keep {
 
     /// When to open the stream, at first or after it has ended.
     fn opens_at(&self) -> Option<Instant> {
-        let closed = self
-            .subscription
-            .is_closed()
-            .then_some(&self.subscription)?;
+        let closed = self.subscription.is_closed().then_some(&self.subscription)?;
         let from = closed.possible_from(&self.hold.claim.lock.topology)?;
         Some(self.opens_from.map_or(from, |at| at.max(from)))
     }

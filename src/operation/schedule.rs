@@ -75,9 +75,7 @@ impl Schedule {
             end,
             liveness,
             requests: max_requests,
-            longest: (even(wait, max_requests) * 2)
-                .min(still_alive(liveness))
-                .max(Self::LONGEST),
+            longest: (even(wait, max_requests) * 2).min(still_alive(liveness)).max(Self::LONGEST),
             jitter: Self::SHORTEST,
             first_since: None,
             hurried: false,
@@ -126,11 +124,7 @@ impl Schedule {
         let at_end = |pause| left - pause < answered_in;
         let usual = if at_end(usual) { left } else { usual };
         let at_expiry = self.at_expiry(found, round_trip).max(apart);
-        self.expiries = if at_expiry < usual {
-            self.expiries.saturating_add(1)
-        } else {
-            0
-        };
+        self.expiries = if at_expiry < usual { self.expiries.saturating_add(1) } else { 0 };
         // A name that is kept for this waiter is then handed on.
         let kept = found.kept.map_or(Nanos::MAX, Nanos::of).max(apart);
         Some(usual.min(at_expiry).min(kept).min(left))
@@ -234,10 +228,7 @@ impl Schedule {
         if is_same(joined.expiry_ms, expiry_ms(found)) {
             return None;
         }
-        let served = joined
-            .ahead
-            .checked_sub(found.ahead)
-            .filter(|served| *served > 0)?;
+        let served = joined.ahead.checked_sub(found.ahead).filter(|served| *served > 0)?;
         let turn = joined.at.to(now) / served;
         Some((turn * found.ahead.saturating_add(1)).duration())
     }

@@ -34,10 +34,7 @@ pub(super) enum Wakeup {
 impl Subscription {
     /// Sends nothing until [`Subscription::open`]. Without a channel there is nothing to listen to.
     pub(super) const fn new(channel: Option<String>) -> Self {
-        Self {
-            channel,
-            open: None,
-        }
+        Self { channel, open: None }
     }
 
     /// From when on it may listen: `None` without a channel, or a bridge that supports listening.

@@ -40,18 +40,11 @@ impl TimeLimit {
 
     /// Up to an instant, for as many requests.
     pub(super) const fn until(self, instant: Instant) -> Self {
-        Self {
-            span: Span::At(instant),
-            ..self
-        }
+        Self { span: Span::At(instant), ..self }
     }
 
     const fn of(span: Span) -> Self {
-        Self {
-            span,
-            attempts: u32::MAX,
-            requests: u32::MAX,
-        }
+        Self { span, attempts: u32::MAX, requests: u32::MAX }
     }
 
     /// And for so many attempts at each bridge. One takes a second request where Redis does not
@@ -62,10 +55,7 @@ impl TimeLimit {
 
     /// And for so many requests to each bridge, one at least.
     pub(super) fn requests(self, requests: u32) -> Self {
-        Self {
-            requests: requests.max(1),
-            ..self
-        }
+        Self { requests: requests.max(1), ..self }
     }
 
     pub(super) fn left(self, now: Instant) -> Nanos {

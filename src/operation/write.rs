@@ -47,14 +47,7 @@ pub enum Writes {
 
 impl Write {
     pub(crate) const fn new(hold: Arc<Hold>, writes: Writes) -> Self {
-        Self {
-            hold,
-            writes,
-            told: None,
-            renewal: Renewal::NONE,
-            writing: None,
-            ask: None,
-        }
+        Self { hold, writes, told: None, renewal: Renewal::NONE, writing: None, ask: None }
     }
 
     const fn commands(&self) -> &[Command] {
@@ -81,10 +74,7 @@ impl Write {
 
     /// It gives the lock back.
     const fn is_last(&self) -> bool {
-        matches!(
-            self.writes,
-            Writes::Commit(_) | Writes::CommitEach(..) | Writes::Release
-        )
+        matches!(self.writes, Writes::Commit(_) | Writes::CommitEach(..) | Writes::Release)
     }
 
     /// # Errors

@@ -89,23 +89,20 @@ impl Answer {
             false => results_of(results),
         };
         Ok(match (call.verb, verdict, rest) {
-            (Acquire | Turn, 1, [fence, found]) => Self::Granted {
-                fence: number(fence)?,
-                replies: results(found)?,
-            },
+            (Acquire | Turn, 1, [fence, found]) => {
+                Self::Granted { fence: number(fence)?, replies: results(found)? }
+            }
             (Acquire, 0, held) => Self::Held(contended(held)?),
             (Acquire, 2, [kept]) => Self::Kept(kept_of(kept)?),
             (Acquire, -1, []) => Self::Gone,
             (Acquire, -2, [left]) => Self::Quarantined(millis_of(left)?),
             (Acquire, -3, []) => Self::Mismatch,
-            (Turn, 2, [fence, replies]) => Self::Ran {
-                fence: number(fence)?,
-                replies: results(replies)?,
-            },
-            (Turn, 3, [now, found]) => Self::Missed {
-                redis_us: number(now)?,
-                replies: results(found)?,
-            },
+            (Turn, 2, [fence, replies]) => {
+                Self::Ran { fence: number(fence)?, replies: results(replies)? }
+            }
+            (Turn, 3, [now, found]) => {
+                Self::Missed { redis_us: number(now)?, replies: results(found)? }
+            }
             // A repeat of a request that found it held is a straggler.
             (Turn, -1, []) | (Turn | Renew | Act | Pace, 0, []) => Self::NotDone,
             (Renew, 1, [renewed]) => Self::Renewed(renewed_of(text(renewed)?)?),
@@ -180,10 +177,7 @@ fn held(left: &Reply, label: &Reply) -> Result<Answer, Fault> {
 
 fn not_reserved(code: &str) -> Result<Error, Fault> {
     let (lock, kind) = (String::new(), ReservationError::of_code(code));
-    Ok(Error::Reservation {
-        lock,
-        kind: kind.ok_or_else(shape)?,
-    })
+    Ok(Error::Reservation { lock, kind: kind.ok_or_else(shape)? })
 }
 
 /// The text that is kept.

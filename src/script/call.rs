@@ -180,10 +180,9 @@ impl Call {
 
     /// `text` from outside without this call's token.
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.secret.as_ref().map_or_else(
-            || text.to_owned(),
-            |token| redact::without(token.expose(), text),
-        )
+        self.secret
+            .as_ref()
+            .map_or_else(|| text.to_owned(), |token| redact::without(token.expose(), text))
     }
 }
 

@@ -153,11 +153,7 @@ fn unmarked_value(command: &Command, from: usize, key: &[&str], other: &[&str]) 
 }
 
 fn keys_of(name: &str) -> Option<&'static Keys> {
-    let letter = name
-        .bytes()
-        .next()?
-        .to_ascii_uppercase()
-        .checked_sub(b'A')?;
+    let letter = name.bytes().next()?.to_ascii_uppercase().checked_sub(b'A')?;
     let names = NAMES.get(usize::from(letter))?.as_bytes();
     let kind = names.split(|byte| *byte == b' ').find_map(|known| {
         let (kind, known) = known.split_last()?;

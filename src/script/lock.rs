@@ -48,10 +48,7 @@ pub(crate) struct Renewal {
 
 impl Renewal {
     /// Of what renews nothing.
-    pub(crate) const NONE: Self = Self {
-        number: 0,
-        granted: 0,
-    };
+    pub(crate) const NONE: Self = Self { number: 0, granted: 0 };
 }
 
 impl Call {
@@ -73,9 +70,7 @@ impl Call {
         }
         let anyway = if reads.in_any_case { "r" } else { "" };
         call.words.add(Word::Argument, &[fairness(fair), anyway]);
-        call.arg(subject.label)
-            .measure(subject.kind, subject.uptime)
-            .millis(subject.fence_life);
+        call.arg(subject.label).measure(subject.kind, subject.uptime).millis(subject.fence_life);
         call.commands(reads.commands)
     }
 
@@ -216,9 +211,7 @@ impl Call {
     fn write(&mut self, write: &Write<'_>) -> &mut Self {
         self.leaves_receipt = write.number > 0;
         self.adds_up = !write.commands.is_empty();
-        self.arg(write.session.as_str())
-            .number(write.number)
-            .number(write.fence)
+        self.arg(write.session.as_str()).number(write.number).number(write.fence)
     }
 
     /// Where in the arguments, in which `commands` begin at `first`, the last `told` of them begin.
@@ -264,10 +257,7 @@ pub(crate) enum IfWrong {
 
 /// How many words of a script's arguments these are.
 fn words(commands: &[Command]) -> usize {
-    commands
-        .iter()
-        .map(|command| 1 + command.args().len())
-        .sum()
+    commands.iter().map(|command| 1 + command.args().len()).sum()
 }
 
 impl Call {

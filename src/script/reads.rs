@@ -35,10 +35,7 @@ pub(crate) struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    pub(crate) const NONE: Self = Self {
-        commands: &[],
-        in_any_case: false,
-    };
+    pub(crate) const NONE: Self = Self { commands: &[], in_any_case: false };
 }
 
 /// # Errors
@@ -85,9 +82,7 @@ pub(crate) fn check_writes(commands: &[Command], lock: &Name) -> Result<(), Faul
 /// is not marked.
 fn check_commands(commands: &[Command]) -> Result<(), Fault> {
     let of_all = |words: &[String]| words.iter().map(|word| word.len() + OF_A_WORD).sum();
-    let bytes = commands
-        .iter()
-        .map(|command| -> usize { of_all(command.args()) });
+    let bytes = commands.iter().map(|command| -> usize { of_all(command.args()) });
     Fault::unless(
         bytes.sum::<usize>() <= MAX_BYTES,
         format_args!("the commands have more than {MAX_BYTES} bytes together; send less at once"),
@@ -99,10 +94,7 @@ fn check_command((index, command): (usize, &Command)) -> Result<(), Fault> {
     let name = command.args().first().map_or("", |name| name);
     let words = command.args().len();
     let why = if words > MAX_WORDS {
-        format!(
-            "the command {} has {words} words, and may have {MAX_WORDS}; split it",
-            Named(name)
-        )
+        format!("the command {} has {words} words, and may have {MAX_WORDS}; split it", Named(name))
     } else if name.bytes().any(|byte| byte.is_ascii_whitespace()) {
         format!(
             "{} is one word of command {index}: its name and each argument are words of their own",
@@ -143,10 +135,7 @@ mod tests {
             of_nothing(&command)
         };
         assert_eq!(read(["hget", "a", "b"]), Some(Reply::Nil));
-        assert_eq!(
-            read(["HMGET", "a", "b"]),
-            Some(Reply::Array(vec![Reply::Nil]))
-        );
+        assert_eq!(read(["HMGET", "a", "b"]), Some(Reply::Array(vec![Reply::Nil])));
         assert_eq!(read(["SISMEMBER", "a", "b"]), Some(Reply::Int(0)));
         assert_eq!(read(["ZRANDMEMBER", "a", "1"]), None);
     }

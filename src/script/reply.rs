@@ -57,13 +57,7 @@ pub(super) fn results_in(text: &str) -> Result<Vec<Reply>, Fault> {
         if let Reply::Error(message) = reply {
             // The call knows the names.
             let (command, message) = (String::new(), message.clone());
-            return Err(Error::CommandFailed {
-                lock: None,
-                index,
-                command,
-                message,
-            }
-            .into());
+            return Err(Error::CommandFailed { lock: None, index, command, message }.into());
         }
     }
     Ok(replies)
@@ -123,10 +117,7 @@ fn refusal(text: String) -> Fault {
     let may_have_run = code.is_empty() || is_raised(&text) && !is_first;
     let reason = reason(code, &text);
     let error = match code {
-        "WRONGTYPE" => Fault::from(Error::WrongType {
-            lock: String::new(),
-            may_have_run,
-        }),
+        "WRONGTYPE" => Fault::from(Error::WrongType { lock: String::new(), may_have_run }),
         "NOAUTH" | "WRONGPASS" | "NOPERM" => Fault::unauthorized(text),
         _ if PASSING.split(' ').any(|passing| passing == code) => {
             Fault::unavailable(text, may_have_run)
@@ -177,9 +168,7 @@ fn is_raised(text: &str) -> bool {
 /// The code with which `text` begins; empty if it does not begin with one, even if it contains one.
 fn code(text: &str) -> &'static str {
     let is_place = |word: &&str| {
-        let is_number = word
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b':');
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
         is_number || word.starts_with(['(', '@']) || *word == "to" || word.starts_with("f_")
     };
     if text.starts_with(RAISED) {
@@ -199,9 +188,7 @@ fn known(word: &str) -> Option<&'static str> {
     };
     let name = name.trim_matches('"');
     let renamed = RENAMED.iter().find(|(renamed, _)| *renamed == name);
-    renamed.map(|(_, code)| *code).or_else(|| {
-        CODES
-            .split(' ')
-            .find(|code| code.eq_ignore_ascii_case(name))
-    })
+    renamed
+        .map(|(_, code)| *code)
+        .or_else(|| CODES.split(' ').find(|code| code.eq_ignore_ascii_case(name)))
 }

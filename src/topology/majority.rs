@@ -71,10 +71,7 @@ fn acquired(answers: &[Answer], count: Count) -> Option<Answer> {
     }
     let missing = count.majority().saturating_sub(grants);
     if missing == 0 {
-        return Some(Answer::Granted {
-            fence: highest,
-            replies: Vec::new(),
-        });
+        return Some(Answer::Granted { fence: highest, replies: Vec::new() });
     }
     if let Some(left) = count.quarantine(&silent) {
         return Some(Answer::Quarantined(left));
@@ -116,12 +113,10 @@ fn end(remaining: Option<Duration>) -> Duration {
 /// Over several bridges a lease writes nothing but itself, so there are no replies.
 fn done(answers: &[Answer], count: Count) -> Option<Answer> {
     let is_done = |answer: &&Answer| matches!(answer, Answer::Done(_));
-    Some(
-        match count.decided(answers.iter().filter(is_done).count())? {
-            true => Answer::Done(Vec::new()),
-            false => Answer::NotDone,
-        },
-    )
+    Some(match count.decided(answers.iter().filter(is_done).count())? {
+        true => Answer::Done(Vec::new()),
+        false => Answer::NotDone,
+    })
 }
 
 /// For as long as each that said so has it; under the fence that one of any majority knows.
@@ -135,11 +130,7 @@ fn renewed(answers: &[Answer], count: Count) -> Option<Answer> {
     if !count.decided(yes)? {
         return Some(Answer::NotDone);
     }
-    Some(Answer::Renewed(Renewed {
-        fence,
-        ttl,
-        replies: Vec::new(),
-    }))
+    Some(Answer::Renewed(Renewed { fence, ttl, replies: Vec::new() }))
 }
 
 /// The holder that a majority names, for as long as a majority says. If no majority names one, only
@@ -193,10 +184,7 @@ mod tests {
     }
 
     fn granted() -> Answer {
-        Answer::Granted {
-            fence: 7,
-            replies: Vec::new(),
-        }
+        Answer::Granted { fence: 7, replies: Vec::new() }
     }
 
     fn held(seconds: u64) -> Answer {
@@ -217,11 +205,7 @@ mod tests {
 
     fn of(bridges: usize, failed: usize, answers: Vec<Answer>) -> Option<Answer> {
         let pending = bridges - failed - answers.len();
-        let count = Count {
-            bridges,
-            pending,
-            failed,
-        };
+        let count = Count { bridges, pending, failed };
         judge(Verb::Acquire, &answers, count)
     }
 
@@ -231,17 +215,11 @@ mod tests {
         let all = vec![silent(9), silent(7), silent(8)];
         assert_eq!(of(3, 0, all), Some(silent(8)));
         assert_eq!(of(3, 1, vec![silent(9), silent(7)]), Some(silent(7)));
-        assert_eq!(
-            of(3, 0, vec![silent(9), silent(7), held(1)]),
-            Some(silent(7))
-        );
+        assert_eq!(of(3, 0, vec![silent(9), silent(7), held(1)]), Some(silent(7)));
         assert_eq!(of(4, 0, vec![silent(9), silent(7)]), Some(silent(7)));
         // One that has no say is one that another majority can do without.
         assert_eq!(of(3, 0, vec![silent(900), held(8)]), Some(held(8)));
-        assert_eq!(
-            of(3, 0, vec![silent(900), held(8), granted()]),
-            Some(held(8))
-        );
+        assert_eq!(of(3, 0, vec![silent(900), held(8), granted()]), Some(held(8)));
         let two = of(3, 0, vec![silent(900), granted(), granted()]);
         assert!(matches!(two, Some(Answer::Granted { .. })));
         // That of the missing one counts, or what became of it.

@@ -41,10 +41,7 @@ pub(super) fn waker(waker: &Waker) -> Waker {
     let _ = GO_ON.with(|go_on| made.promise().then(go_on));
     let number = LAST.get().wrapping_add(1);
     LAST.set(number);
-    let callee = Callee {
-        settle: Some(made.resolve()),
-        waker: waker.clone(),
-    };
+    let callee = Callee { settle: Some(made.resolve()), waker: waker.clone() };
     CALLS.with_borrow_mut(|calls| calls.insert(number, callee));
     Waker::from(Arc::new(Call(number)))
 }

@@ -62,11 +62,7 @@ impl Callback {
                 waker.wake();
             }
         });
-        Self {
-            called,
-            source: start(done.as_ref().unchecked_ref()).ok(),
-            _done: done,
-        }
+        Self { called, source: start(done.as_ref().unchecked_ref()).ok(), _done: done }
     }
 
     fn is_over(&self) -> bool {

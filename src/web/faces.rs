@@ -44,9 +44,7 @@ impl Client<Sent, Outside> {
         let checked = self.check();
         let reading =
             checked.and_then(|()| reading(&place.runtime, &self.topology, reads, tells_each));
-        Steps::new(place, reading, |_, settled| {
-            replies(settled).map(Came::Replies)
-        })
+        Steps::new(place, reading, |_, settled| replies(settled).map(Came::Replies))
     }
 }
 
@@ -153,11 +151,9 @@ impl Lock<Sent, Outside> {
 
     /// As [`Lock::force_release`].
     pub fn force_release_steps(&self) -> Steps {
-        Steps::new(
-            &self.host,
-            self.operating(Call::force_release),
-            |_, settled| Ok(Came::Flag(settled.outcome?.done()?)),
-        )
+        Steps::new(&self.host, self.operating(Call::force_release), |_, settled| {
+            Ok(Came::Flag(settled.outcome?.done()?))
+        })
     }
 
     /// As [`Lock::resume`].
@@ -186,11 +182,9 @@ impl Once<Sent, Outside> {
 
     /// As [`Once::forget`].
     pub fn forget_steps(&self) -> Steps {
-        Steps::new(
-            &self.lock.host,
-            self.lock.operating(Call::forget),
-            |_, settled| Ok(Came::Flag(settled.outcome?.done()?)),
-        )
+        Steps::new(&self.lock.host, self.lock.operating(Call::forget), |_, settled| {
+            Ok(Came::Flag(settled.outcome?.done()?))
+        })
     }
 
     /// What comes behind the work: stores `result`, and gives the lease back.
@@ -215,9 +209,7 @@ impl Cached<Sent, Outside> {
 impl Throttle<Sent, Outside> {
     /// As [`Throttle::try_pass`]: for how long no other passes, or `None` if this call did.
     pub fn try_pass_steps(&self) -> Steps {
-        Steps::new(&self.lock.host, self.passing(), |_, left| {
-            left.map(Came::Time)
-        })
+        Steps::new(&self.lock.host, self.passing(), |_, left| left.map(Came::Time))
     }
 }
 
@@ -225,9 +217,7 @@ impl Throttle<Sent, Outside> {
 impl Debounce<Sent, Outside> {
     /// What comes before the work: whether it is to be done.
     pub fn settle_steps(&self) -> Steps {
-        Steps::new(&self.lock.host, self.settling(), |_, settled| {
-            settled.map(Came::Flag)
-        })
+        Steps::new(&self.lock.host, self.settling(), |_, settled| settled.map(Came::Flag))
     }
 }
 
@@ -267,11 +257,9 @@ fn turned(place: &JsHost, ran: Result<RunOrLock, Fault>) -> Outcome {
     match ran? {
         RunOrLock::Ran { fence, replies } => Ok(Came::Turn(Some(fence), None, replies)),
         RunOrLock::Lock(granted) => taken(place, Ok(Taken::Lock(*granted))),
-        RunOrLock::Missed {
-            redis_us,
-            replies,
-            requests,
-        } => Ok(Came::Turn(Some(redis_us), Some(requests), replies)),
+        RunOrLock::Missed { redis_us, replies, requests } => {
+            Ok(Came::Turn(Some(redis_us), Some(requests), replies))
+        }
         RunOrLock::Held(requests) => Ok(Came::Turn(None, Some(requests), Vec::new())),
     }
 }

@@ -104,10 +104,7 @@ impl Fetch {
     /// Sends by `function`, which is called as the host's `fetch` is. Use it to reach a bridge
     /// behind a service binding, or for tests.
     pub fn with(function: Function) -> Self {
-        Self(SendWrapper::new(Exchanges {
-            function: Some(function),
-            ..Exchanges::default()
-        }))
+        Self(SendWrapper::new(Exchanges { function: Some(function), ..Exchanges::default() }))
     }
 }
 
@@ -167,17 +164,11 @@ impl Exchanges {
 impl Headers {
     pub(super) fn object(&self, headers: &[(&'static str, String)]) -> Object {
         let mut cached = locked(&self.0);
-        if let Some(converted) = cached
-            .as_ref()
-            .filter(|converted| converted.from == headers)
-        {
+        if let Some(converted) = cached.as_ref().filter(|converted| converted.from == headers) {
             return converted.object.clone();
         }
         let object = to_object(headers);
-        *cached = Some(Converted {
-            from: headers.to_vec(),
-            object: object.clone(),
-        });
+        *cached = Some(Converted { from: headers.to_vec(), object: object.clone() });
         object
     }
 }
@@ -212,12 +203,7 @@ pub(super) fn answer(failure: u8, status: u16, header: Option<String>, text: Str
                 200 => (header, None),
                 _ => (None, header),
             };
-            Ok(Response {
-                status,
-                retry_after,
-                bridge,
-                body: text.into_bytes(),
-            })
+            Ok(Response { status, retry_after, bridge, body: text.into_bytes() })
         }
         1 => Err(TransportError::NoResponse(text)),
         2 => Err(TransportError::Interrupted(text)),

@@ -84,11 +84,7 @@ impl Steps {
         match operation {
             Ok(operation) => {
                 let host = place.clone();
-                let reading = Reading {
-                    operation,
-                    host,
-                    read,
-                };
+                let reading = Reading { operation, host, read };
                 Self::of(place, Box::new(reading))
             }
             Err(error) => Self::of(place, Box::new(NotBegun(Some(error)))),
@@ -108,12 +104,7 @@ impl Steps {
 
     fn of(place: JsHost, operation: Box<dyn Operation<Outcome = Outcome>>) -> Self {
         let reads = Box::new(Vec::new);
-        Self {
-            operation,
-            place,
-            reads,
-            ids: 0,
-        }
+        Self { operation, place, reads, ids: 0 }
     }
 
     /// Goes on. The wishes are appended to `out`, a line for each, with lines of their own for what
@@ -150,10 +141,7 @@ impl Steps {
             Wish::Detach(operation, ids) => {
                 let ids: Vec<_> = ids.into_iter().map(|id| id.number().into()).collect();
                 line(out, "detach", &ids);
-                detached.push(Self {
-                    ids: self.ids,
-                    ..Self::silent(&self.place, operation)
-                });
+                detached.push(Self { ids: self.ids, ..Self::silent(&self.place, operation) });
             }
         }
     }
@@ -164,9 +152,7 @@ impl Steps {
 fn mailed(out: &mut String, word: &str, id: Id, mut mail: Mail) {
     let request = mail.request();
     let headers = request.headers.iter();
-    let headers: Vec<&str> = headers
-        .flat_map(|(name, value)| [*name, value.as_str()])
-        .collect();
+    let headers: Vec<&str> = headers.flat_map(|(name, value)| [*name, value.as_str()]).collect();
     let time = milliseconds(request.timeout);
     let limit = request.body_limit as u64;
     line(out, word, &[id.number().into(), time, limit]);

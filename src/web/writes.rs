@@ -13,9 +13,7 @@ impl Held {
     /// Writes under it.
     pub fn write(&self, writes: Writes) -> Steps {
         let write = Write::new(self.hold.clone(), writes);
-        Steps::new(&self.place, Ok(write), |_, written| {
-            written.map(Came::Replies)
-        })
+        Steps::new(&self.place, Ok(write), |_, written| written.map(Came::Replies))
     }
 
     /// Has it kept by one at a time, until [`Held::quit_keeping`].

@@ -27,21 +27,15 @@ impl Table {
                 None => refused(400, "ERR the body is not an array of strings and numbers"),
             },
             "/pipeline" | "/multi-exec" => {
-                let commands = body
-                    .as_array()
-                    .and_then(|all| all.iter().map(words).collect());
+                let commands = body.as_array().and_then(|all| all.iter().map(words).collect());
                 let Some(commands): Option<Vec<Vec<Vec<u8>>>> = commands else {
                     return refused(400, "ERR the body is not an array of commands");
                 };
-                let all = commands
-                    .iter()
-                    .map(|words| said(&self.execute(now_us, &slices(words))).1);
+                let all =
+                    commands.iter().map(|words| said(&self.execute(now_us, &slices(words))).1);
                 (200, Value::Array(all.collect()).to_string())
             }
-            _ => refused(
-                404,
-                "ERR the table answers /, /pipeline, /multi-exec and /subscribe",
-            ),
+            _ => refused(404, "ERR the table answers /, /pipeline, /multi-exec and /subscribe"),
         }
     }
 }

@@ -26,12 +26,7 @@ const MANY: usize = usize::MAX;
 pub(crate) const SYNTAX: &str = "ERR syntax error";
 
 const fn of(name: &'static str, least: usize, most: usize, run: Run) -> Command {
-    Command {
-        name,
-        least,
-        most,
-        run,
-    }
+    Command { name, least, most, run }
 }
 
 /// All of them, in alphabetical order.
@@ -45,9 +40,7 @@ pub(crate) const ALL: &[Command] = &[
     of("EVAL", 2, MANY, |table, args| table.eval(args)),
     of("EVALSHA", 2, MANY, |table, args| table.evalsha(args)),
     of("EXISTS", 1, MANY, keys::exists),
-    of("EXPIRE", 2, 2, |table, args| {
-        keys::expire(table, args, 1_000)
-    }),
+    of("EXPIRE", 2, 2, |table, args| keys::expire(table, args, 1_000)),
     of("FLUSHALL", 0, 1, keys::flush),
     of("FLUSHDB", 0, 1, keys::flush),
     of("GET", 1, 1, strings::get),
@@ -65,19 +58,13 @@ pub(crate) const ALL: &[Command] = &[
     of("HSETNX", 3, 3, collections::hsetnx),
     of("HVALS", 1, 1, collections::hvals),
     of("INCR", 1, 1, |table, args| numbers::add(table, args[0], 1)),
-    of("INCRBY", 2, 2, |table, args| {
-        numbers::add(table, args[0], numbers::int(args[1])?)
-    }),
+    of("INCRBY", 2, 2, |table, args| numbers::add(table, args[0], numbers::int(args[1])?)),
     of("INFO", 0, MANY, keys::info),
     of("KEYS", 1, 1, keys::keys),
     of("LINDEX", 2, 2, collections::lindex),
     of("LLEN", 1, 1, collections::llen),
-    of("LPOP", 1, 1, |table, args| {
-        collections::pop(table, args, true)
-    }),
-    of("LPUSH", 2, MANY, |table, args| {
-        collections::push(table, args, true)
-    }),
+    of("LPOP", 1, 1, |table, args| collections::pop(table, args, true)),
+    of("LPUSH", 2, MANY, |table, args| collections::push(table, args, true)),
     of("LRANGE", 3, 3, collections::lrange),
     of("MGET", 1, MANY, strings::mget),
     of("MSET", 2, MANY, strings::mset),
@@ -85,16 +72,10 @@ pub(crate) const ALL: &[Command] = &[
     of("PEXPIRE", 2, 2, |table, args| keys::expire(table, args, 1)),
     of("PING", 0, 1, keys::ping),
     of("PTTL", 1, 1, |table, args| keys::ttl(table, args, 1)),
-    of("PUBLISH", 2, 2, |table, args| {
-        Ok(table.publish(args[0], args[1]))
-    }),
+    of("PUBLISH", 2, 2, |table, args| Ok(table.publish(args[0], args[1]))),
     of("PUBSUB", 1, MANY, |table, args| table.pubsub(args)),
-    of("RPOP", 1, 1, |table, args| {
-        collections::pop(table, args, false)
-    }),
-    of("RPUSH", 2, MANY, |table, args| {
-        collections::push(table, args, false)
-    }),
+    of("RPOP", 1, 1, |table, args| collections::pop(table, args, false)),
+    of("RPUSH", 2, MANY, |table, args| collections::push(table, args, false)),
     of("SADD", 2, MANY, collections::sadd),
     of("SCARD", 1, 1, collections::scard),
     of("SCRIPT", 1, MANY, |table, args| table.script(args)),

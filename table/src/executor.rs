@@ -34,10 +34,7 @@ enum Work {
 
 impl Job {
     fn begin(work: Work, ready: &Ready) {
-        let job = Self {
-            work: Mutex::new(work),
-            ready: ready.clone(),
-        };
+        let job = Self { work: Mutex::new(work), ready: ready.clone() };
         Arc::new(job).wake();
     }
 

@@ -8,21 +8,12 @@ pub(crate) fn parse(text: &[u8]) -> Option<f64> {
         [b'+', rest @ ..] => (1.0, rest),
         rest => (1.0, rest),
     };
-    if ["inf", "infinity"]
-        .iter()
-        .any(|name| rest.eq_ignore_ascii_case(name.as_bytes()))
-    {
+    if ["inf", "infinity"].iter().any(|name| rest.eq_ignore_ascii_case(name.as_bytes())) {
         return Some(sign * f64::INFINITY);
     }
     let is_power = |byte: &u8| matches!(byte, b'e' | b'E');
     let (digits, power) = match rest.iter().position(is_power) {
-        Some(at) => (
-            &rest[..at],
-            std::str::from_utf8(&rest[at + 1..])
-                .ok()?
-                .parse::<i32>()
-                .ok()?,
-        ),
+        Some(at) => (&rest[..at], std::str::from_utf8(&rest[at + 1..]).ok()?.parse::<i32>().ok()?),
         None => (rest, 0),
     };
     let (mut number, mut power, mut is_behind, mut count) =
@@ -89,9 +80,7 @@ mod tests {
         ] {
             assert_eq!(parse(text.as_bytes()), text.parse().ok(), "{text}");
         }
-        for text in [
-            "", "-", ".", "e5", "1e", "1e1.5", "1x", " 1", "--1", "1.2.3", "nan", "1_0",
-        ] {
+        for text in ["", "-", ".", "e5", "1e", "1e1.5", "1x", " 1", "--1", "1.2.3", "nan", "1_0"] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }
     }

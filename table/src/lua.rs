@@ -28,10 +28,9 @@ impl Script {
     pub(crate) fn parse(source: &[u8]) -> Result<Self, String> {
         // Upstash's flags, which a line of Redis's own looks like.
         let code = match source.starts_with(b"#!") {
-            true => source
-                .iter()
-                .position(|byte| *byte == b'\n')
-                .map_or(&[][..], |at| &source[at..]),
+            true => {
+                source.iter().position(|byte| *byte == b'\n').map_or(&[][..], |at| &source[at..])
+            }
             false => source,
         };
         parser::parse(code).map(Self)
@@ -52,9 +51,7 @@ impl Script {
         let text = match commands::reply(&raised) {
             Reply::Error(text) => text,
             _ => {
-                let text = raised
-                    .bytes()
-                    .unwrap_or_else(|| raised.kind().as_bytes().into());
+                let text = raised.bytes().unwrap_or_else(|| raised.kind().as_bytes().into());
                 format!("ERR {}", String::from_utf8_lossy(&text))
             }
         };

@@ -49,8 +49,7 @@ impl<K: Ord, V> Map<K, V> {
 
     /// The first one behind this key, whether the key is there or not.
     pub(crate) fn after(&self, key: &K) -> Option<&(K, V)> {
-        self.0
-            .get(self.place(key).map_or_else(|at| at, |at| at + 1))
+        self.0.get(self.place(key).map_or_else(|at| at, |at| at + 1))
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, (K, V)> {

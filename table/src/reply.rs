@@ -44,12 +44,7 @@ impl Reply {
     }
 
     pub(crate) fn list<'t>(texts: impl IntoIterator<Item = &'t Vec<u8>>) -> Self {
-        Self::Array(
-            texts
-                .into_iter()
-                .map(|text| Self::Bulk(text.clone()))
-                .collect(),
-        )
+        Self::Array(texts.into_iter().map(|text| Self::Bulk(text.clone())).collect())
     }
 }
 

@@ -122,9 +122,7 @@ impl Store {
     pub(crate) fn look<K: Kind>(&mut self, key: &[u8]) -> Result<Option<&mut K>, String> {
         match self.entry(key) {
             None => Ok(None),
-            Some(entry) => K::of(&mut entry.value)
-                .map(Some)
-                .ok_or_else(|| WRONG_TYPE.into()),
+            Some(entry) => K::of(&mut entry.value).map(Some).ok_or_else(|| WRONG_TYPE.into()),
         }
     }
 
@@ -168,9 +166,7 @@ impl Store {
 
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
         self.entry(key)?;
-        self.keys
-            .remove(key)
-            .map(|entry| (entry.value, entry.expires))
+        self.keys.remove(key).map(|entry| (entry.value, entry.expires))
     }
 
     /// When the key ends, if it is there, and if it ends.

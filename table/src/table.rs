@@ -50,9 +50,7 @@ impl Table {
             Some(command) if command.takes(args.len()) => command.run(self, args),
             Some(_) => {
                 let name = name.to_ascii_lowercase();
-                Reply::Error(format!(
-                    "ERR wrong number of arguments for '{name}' command"
-                ))
+                Reply::Error(format!("ERR wrong number of arguments for '{name}' command"))
             }
         }
     }
@@ -129,8 +127,7 @@ impl Table {
     pub(crate) fn publish(&mut self, channel: &[u8], message: &[u8]) -> Reply {
         let heard = self.listeners.iter().filter(|(_, heard)| heard == channel);
         let before = self.messages.len();
-        self.messages
-            .extend(heard.map(|(listener, _)| (*listener, message.to_vec())));
+        self.messages.extend(heard.map(|(listener, _)| (*listener, message.to_vec())));
         Reply::size(self.messages.len() - before)
     }
 
@@ -181,10 +178,9 @@ impl Table {
     pub fn call(&mut self, words: &[&[u8]]) -> Reply {
         let name = String::from_utf8_lossy(words[0]).to_ascii_uppercase();
         match commands::find(&name) {
-            None => Reply::Error(format!(
-                "ERR Unknown Redis command called from script: {}",
-                known()
-            )),
+            None => {
+                Reply::Error(format!("ERR Unknown Redis command called from script: {}", known()))
+            }
             Some(_) if matches!(&*name, "EVAL" | "EVALSHA" | "SCRIPT") => {
                 Reply::Error("ERR This Redis command is not allowed from script".into())
             }
@@ -210,8 +206,7 @@ impl Hash for Table {
         (self.store.now_us, self.uptime_us()).hash(hasher);
         (self.scripts.iter()).for_each(|(digest, _)| digest.hash(hasher));
         self.listeners.iter().for_each(|one| one.hash(hasher));
-        self.keys(self.store.now_us)
-            .for_each(|key| key.hash(hasher));
+        self.keys(self.store.now_us).for_each(|key| key.hash(hasher));
     }
 }
 

@@ -106,11 +106,7 @@ impl World {
 
     /// Completes once the clock is turned on by this time.
     pub fn sleep(world: &Arc<Self>, time: Duration) -> impl Future<Output = ()> + Send + use<> {
-        Sleep {
-            world: world.clone(),
-            at: world.now() + time,
-            sleeper: world.draw(),
-        }
+        Sleep { world: world.clone(), at: world.now() + time, sleeper: world.draw() }
     }
 
     /// Whether it is time; else the sleeper of this number is woken then.

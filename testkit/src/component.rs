@@ -33,12 +33,7 @@ pub fn build() -> Result<PathBuf> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let target = alone(FOLDER)?;
     let built = target.join(TARGET).join("release/component.wasm");
-    let sources = [
-        "Cargo.lock",
-        "src",
-        "examples/component/src",
-        "examples/component/Cargo.toml",
-    ];
+    let sources = ["Cargo.lock", "src", "examples/component/src", "examples/component/Cargo.toml"];
     if !stale::is_newer(&built, stale::last_change(sources)?) {
         run(paths::cargo()
             .args(["build", "--release", "--target", TARGET])

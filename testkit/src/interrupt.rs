@@ -12,9 +12,7 @@ pub fn or<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
 
 /// Runs `work` to its end, or until someone asks us to stop; then it returns `None`.
 pub fn until<T>(work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Before the work begins, so that none of its processes is left behind.
         let mut interrupt = signal(SignalKind::interrupt())?;

@@ -7,9 +7,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// and each of their orders may be one more.
 pub fn raise_descriptors() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    let all = Rlimit {
-        current: maximum,
-        maximum,
-    };
+    let all = Rlimit { current: maximum, maximum };
     Ok(setrlimit(Resource::Nofile, all)?)
 }

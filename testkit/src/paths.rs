@@ -38,10 +38,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
         "OUT_DIR",
     ];
     for (name, _) in env::vars_os() {
-        if ours
-            .iter()
-            .any(|ours| name.to_string_lossy().starts_with(ours))
-        {
+        if ours.iter().any(|ours| name.to_string_lossy().starts_with(ours)) {
             command.env_remove(name);
         }
     }
@@ -52,9 +49,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 pub fn target() -> &'static Path {
     static TARGET: OnceLock<PathBuf> = OnceLock::new();
     TARGET.get_or_init(|| {
-        let output = cargo()
-            .args(["metadata", "--no-deps", "--format-version=1"])
-            .output();
+        let output = cargo().args(["metadata", "--no-deps", "--format-version=1"]).output();
         output
             .ok()
             .and_then(|output| serde_json::from_slice::<serde_json::Value>(&output.stdout).ok())
@@ -82,9 +77,7 @@ pub fn python(program: &str) -> PathBuf {
 
 /// The `redis-server` or `valkey-server` on the `PATH`, else the one that `setup` fetched.
 pub fn redis_server() -> Option<PathBuf> {
-    on_path("redis-server")
-        .or_else(|| on_path("valkey-server"))
-        .or_else(valkey_server)
+    on_path("redis-server").or_else(|| on_path("valkey-server")).or_else(valkey_server)
 }
 
 /// The `valkey-server` that `setup` fetched.
@@ -121,11 +114,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 pub fn npm_bin(name: &str) -> PathBuf {
     let folders = [root().to_owned(), npm_programs()];
     let [ours, apart] = folders.map(|folder| folder.join("node_modules/.bin").join(name));
-    if !ours.exists() && apart.exists() {
-        apart
-    } else {
-        ours
-    }
+    if !ours.exists() && apart.exists() { apart } else { ours }
 }
 
 /// Where `setup` puts what a Worker is built with, if `node_modules` does not have it.
@@ -156,7 +145,5 @@ pub fn workerd() -> PathBuf {
         "aarch64" => "arm64",
         other => other,
     };
-    root().join(format!(
-        "node_modules/@cloudflare/workerd-{system}-{machine}/bin/workerd"
-    ))
+    root().join(format!("node_modules/@cloudflare/workerd-{system}-{machine}/bin/workerd"))
 }

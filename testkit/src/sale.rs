@@ -39,14 +39,8 @@ impl Programs {
         thread::scope(|scope| {
             let bridge = scope.spawn(|| stack::bridge_binary("dev"));
             let [worker, lottery] = [worker_build::SALE, "lottery"].map(worker_build::of_folder);
-            let bridge = bridge
-                .join()
-                .unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-            Ok(Self {
-                bridge,
-                worker: worker?,
-                lottery: lottery?,
-            })
+            let bridge = bridge.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+            Ok(Self { bridge, worker: worker?, lottery: lottery? })
         })
     }
 }

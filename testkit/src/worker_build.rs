@@ -17,10 +17,8 @@ use crate::stale;
 pub const SALE: &str = "worker";
 
 /// What a Worker has that is deployed, besides wasm-opt: slower to build, and smaller.
-const OPTIMIZED: [(&str, &str); 2] = [
-    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
-    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
-];
+const OPTIMIZED: [(&str, &str); 2] =
+    [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")];
 
 /// Features that Rust and wasm-bindgen use, and every host has.
 const FEATURES: [&str; 7] = [
@@ -41,11 +39,7 @@ const FEATURES: [&str; 7] = [
 /// As for [`deployed`].
 pub fn for_wrangler() -> Result<()> {
     let is_dev = env::var_os("WRANGLER_COMMAND").is_some_and(|command| command == "dev");
-    let built = if is_dev {
-        of_folder(SALE)?
-    } else {
-        deployed()?
-    };
+    let built = if is_dev { of_folder(SALE)? } else { deployed()? };
     let folder = paths::root().join(SALE).join("build");
     fs::create_dir_all(&folder)?;
     for file in ["index.js", MODULE] {
@@ -203,16 +197,11 @@ fn compile(folder: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
         .envs(profile.iter().copied())
         .current_dir(paths::root().join(folder)))?;
     let manifest = fs::read_to_string(paths::root().join(folder).join("Cargo.toml"))?;
-    let name = manifest
-        .lines()
-        .find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
     let name = name.context("a package has a name")?.replace('-', "_");
     let wasm = target.join(format!("wasm32-unknown-unknown/release/{name}.wasm"));
     let glue = in_target("glue").join(folder);
-    run(Command::new(tool("bind"))
-        .arg("worker")
-        .arg(wasm)
-        .arg(&glue))?;
+    run(Command::new(tool("bind")).arg("worker").arg(wasm).arg(&glue))?;
     Ok(glue)
 }
 
@@ -226,12 +215,7 @@ fn bundle(glue: &Path, module: &str, folder: &Path) -> Result<()> {
     run(Command::new(paths::npm_bin("esbuild"))
         .arg(ENTRY)
         .current_dir(paths::root())
-        .args([
-            "--bundle",
-            "--minify",
-            "--format=esm",
-            "--log-level=warning",
-        ])
+        .args(["--bundle", "--minify", "--format=esm", "--log-level=warning"])
         .arg(format!("--external:./{MODULE}"))
         .arg(format!("--alias:edgelock-worker-glue={}", index.display()))
         .arg(format!("--outfile={}", folder.join("index.js").display())))?;
@@ -254,16 +238,6 @@ fn in_target(folder: &str) -> PathBuf {
 fn is_newer(built: &Path, folder: &str) -> Result<bool> {
     let (source, manifest) = (format!("{folder}/src"), format!("{folder}/Cargo.toml"));
     let shared = "worker/shared/src";
-    let sources = [
-        "Cargo.lock",
-        "src",
-        "xtask/tools",
-        shared,
-        &source,
-        &manifest,
-    ];
-    Ok(stale::is_newer(
-        &built.join(MODULE),
-        stale::last_change(sources)?,
-    ))
+    let sources = ["Cargo.lock", "src", "xtask/tools", shared, &source, &manifest];
+    Ok(stale::is_newer(&built.join(MODULE), stale::last_change(sources)?))
 }

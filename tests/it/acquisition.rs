@@ -35,9 +35,7 @@ async fn an_acquisition_reads_what_is_to_be_read_when_it_has_the_lock(mut stack:
     let reads = || -> Vec<Command> {
         let keys = keys.borrow();
         said.set(keys.len());
-        keys.iter()
-            .map(|key| Command::new("GET").key(key))
-            .collect()
+        keys.iter().map(|key| Command::new("GET").key(key)).collect()
     };
     let acquisition = Acquisition::new();
     let acquired = lock.acquire_as(&acquisition, reads);
@@ -77,10 +75,7 @@ async fn an_acquisition_goes_on_with_whoever_asks_for_it_last(stack: Stack) {
     proxy.deliver().await;
     let (late, _) = first.await.unwrap();
     assert_eq!((late.token(), late.fence()), (lease.token(), lease.fence()));
-    assert_eq!(
-        code(late.commit(&[Command::new("DEL").key("x")]).await),
-        "lost"
-    );
+    assert_eq!(code(late.commit(&[Command::new("DEL").key("x")]).await), "lost");
     assert_eq!(late.remaining(), ms(0));
     drop(late);
     lease.exec(&[]).await.unwrap();

@@ -67,11 +67,7 @@ impl Bill {
     fn new() -> Self {
         let stack = Stack::spawn();
         let meter = Meter::new(&stack);
-        Self {
-            stack,
-            meter,
-            wrong: Vec::new(),
-        }
+        Self { stack, meter, wrong: Vec::new() }
     }
 
     /// What ran since the last time cost so many commands.
@@ -79,8 +75,7 @@ impl Bill {
         let commands = self.meter.read(&mut self.stack);
         if commands.len() != expected {
             let (count, list) = (commands.len(), commands.join(" "));
-            self.wrong
-                .push(format!("{what}: {count}, not {expected}: {list}"));
+            self.wrong.push(format!("{what}: {count}, not {expected}: {list}"));
         }
     }
 

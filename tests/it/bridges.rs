@@ -102,13 +102,8 @@ async fn without_redis_nothing_is_known(mut stack: Stack) {
     let lock = stack.lock("a");
     let lease = lock.try_acquire().await.unwrap();
     // Redis hangs up and gives no answer.
-    let _ = redis::cmd("SHUTDOWN")
-        .arg("NOSAVE")
-        .query::<()>(&mut *stack.redis.0);
-    for error in [
-        lock.try_acquire().await.unwrap_err(),
-        lease.renew().await.unwrap_err(),
-    ] {
+    let _ = redis::cmd("SHUTDOWN").arg("NOSAVE").query::<()>(&mut *stack.redis.0);
+    for error in [lock.try_acquire().await.unwrap_err(), lease.renew().await.unwrap_err()] {
         assert!(["unavailable", "timed_out"].contains(&error.code()));
         assert!(error.is_outcome_unknown());
     }
@@ -170,11 +165,7 @@ async fn cached_scripts_cost_one_request_each_and_one_more_when_redis_forgot_the
         }
         lock.try_acquire().await.unwrap().release().await.unwrap();
     }
-    let verbs: Vec<String> = proxy
-        .seen()
-        .into_iter()
-        .map(|words| words[0].clone())
-        .collect();
+    let verbs: Vec<String> = proxy.seen().into_iter().map(|words| words[0].clone()).collect();
     let cold = ["EVALSHA", "EVAL", "EVALSHA", "EVAL"];
     assert_eq!(verbs, [&cold[..], &["EVALSHA", "EVALSHA"], &cold].concat());
 }

@@ -157,9 +157,7 @@ redis.call('PEXPIRE', KEYS[2], 600000)";
 
 async fn a_semaphore_may_have_thousands_of_holders(mut stack: Stack) {
     let mut fill = redis::cmd("EVAL");
-    fill.arg(THOUSANDS_OF_PERMITS)
-        .arg(2)
-        .arg(&["a", "{a}:holds"]);
+    fill.arg(THOUSANDS_OF_PERMITS).arg(2).arg(&["a", "{a}:holds"]);
     fill.exec(&mut *stack.redis.0).unwrap();
     let semaphore = stack.client().semaphore("a", 4_501);
     let lease = semaphore.try_acquire().await.unwrap();

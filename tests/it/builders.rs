@@ -53,37 +53,23 @@ async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent()
         (client.reentrant("a", ""), "an owner has 1 to 512 bytes"),
         (client.reentrant("", ""), "an owner has 1 to 512 bytes"),
         (client.reentrant("a", "me").label("x"), "label"),
-        (
-            client.reentrant("a", "me").fair(true),
-            "a reentrant lock cannot be fair",
-        ),
+        (client.reentrant("a", "me").fair(true), "a reentrant lock cannot be fair"),
         (client.semaphore("a", 0), "a semaphore has 1 permit or more"),
         (client.semaphore("", 0), "a semaphore has 1 permit or more"),
         (client.semaphore("a", 1).signal_list("b"), "signal list"),
         (client.read_write("a").read().signal_list("b"), no_list),
         (client.read_write("a").write().signal_list("b"), no_list),
-        (
-            all(&["a", "b"]).signal_list("c"),
-            "several names at once have no signal list",
-        ),
+        (all(&["a", "b"]).signal_list("c"), "several names at once have no signal list"),
         (all(&["a", "b", "a"]), "\"a\" is among the names twice"),
         (lock().ttl(ms(3)).label(&long), "ttl"),
         (client.read_write("a").write().ttl(ms(0)), "ttl"),
         (lock().label(&long), "a label has up to 128 bytes"),
         (lock().signal_list("a"), "the signal list cannot be \"a\""),
-        (
-            lock().wait_for_replicas(0, ms(1)),
-            "a wait for replicas is for 1 or more",
-        ),
+        (lock().wait_for_replicas(0, ms(1)), "a wait for replicas is for 1 or more"),
     ];
     for (lock, word) in wrong {
         // Neither another invalid option behind it nor valid ones change anything.
-        let lock = lock
-            .ttl(ms(0))
-            .ttl(ms(1_000))
-            .wait_timeout(ms(1))
-            .fair(false)
-            .clone();
+        let lock = lock.ttl(ms(0)).ttl(ms(1_000)).wait_timeout(ms(1)).fair(false).clone();
         let told = told_by_all(&lock).await;
         assert_eq!(told.len(), CALLS, "{word}");
         for error in told {

@@ -27,14 +27,8 @@ async fn call_each(client: &TestClient, name: &str) -> [Result<bool, Error>; 3] 
 /// Nobody else calls. So a second call of a debounce is as good as the first.
 async fn are_each_done_once(client: &TestClient) {
     for name in ["a", "b", "c", "d"] {
-        assert_eq!(
-            call_each(client, name).await,
-            [Ok(true), Ok(true), Ok(true)]
-        );
-        assert_eq!(
-            call_each(client, name).await,
-            [Ok(false), Ok(true), Ok(false)]
-        );
+        assert_eq!(call_each(client, name).await, [Ok(true), Ok(true), Ok(true)]);
+        assert_eq!(call_each(client, name).await, [Ok(false), Ok(true), Ok(false)]);
     }
 }
 

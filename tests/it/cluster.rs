@@ -186,10 +186,7 @@ async fn a_lock_whose_keys_are_in_two_places_is_unavailable_and_nothing_is_execu
     let (slot, from, to) = stack.road("a");
     stack.cluster.begin_migration(slot, from, to);
     assert!(stack.cluster.migrate_one(slot, from, to));
-    for error in [
-        lock.try_acquire().await.unwrap_err(),
-        lease.renew().await.unwrap_err(),
-    ] {
+    for error in [lock.try_acquire().await.unwrap_err(), lease.renew().await.unwrap_err()] {
         assert_eq!(error.code(), "unavailable", "{error}");
         assert!(!error.is_outcome_unknown(), "{error}");
     }
@@ -205,11 +202,7 @@ async fn a_contended_lock_never_has_two_holders_while_its_slot_moves() {
     let is_over = Rc::new(Cell::new(false));
     let begin = |_| {
         let lock = client(bridge.url(), bridge.token()).lock("a");
-        spawn_local(work(
-            lock.wait_timeout(LONG),
-            section.clone(),
-            is_over.clone(),
-        ))
+        spawn_local(work(lock.wait_timeout(LONG), section.clone(), is_over.clone()))
     };
     let workers: Vec<_> = (0..8).map(begin).collect();
     let mut cluster = cluster;
@@ -279,8 +272,7 @@ async fn a_lock_whose_node_is_dead_is_unavailable() {
     stack.cluster.give_up_after(Duration::from_secs(1));
     stack.cluster.nodes_mut()[owner].kill();
     stack.cluster.nodes()[other].wait_until("the cluster is down", |node| {
-        node.ask::<String>("CLUSTER INFO")
-            .contains("cluster_state:fail")
+        node.ask::<String>("CLUSTER INFO").contains("cluster_state:fail")
     });
     // The first request may learn of the death by a broken connection.
     let _ = lock.try_acquire().await;
@@ -319,10 +311,7 @@ async fn a_signal_list_in_another_slot_is_refused_before_the_lock_is_taken() {
     let stack = Stack::start();
     let lock = |list: &str| stack.client().lock("{a}:b").signal_list(list);
     let refused = lock("signal").try_acquire().await.unwrap_err();
-    assert!(
-        !refused.is_outcome_unknown() && refused.code() != "held",
-        "{refused}"
-    );
+    assert!(!refused.is_outcome_unknown() && refused.code() != "held", "{refused}");
     let lease = lock("{a}:signal").try_acquire().await.unwrap();
     lease.release().await.unwrap();
 }

@@ -28,24 +28,13 @@ async fn of_200_customers_of_several_instances_100_get_a_coupon_each(stack: Stac
 #[test]
 fn a_component_carries_nothing_of_javascript() {
     let tree = testkit::paths::cargo()
-        .args([
-            "tree",
-            "-p",
-            "edgelock",
-            "--features",
-            "wasi",
-            "-e",
-            "normal",
-        ])
+        .args(["tree", "-p", "edgelock", "--features", "wasi", "-e", "normal"])
         .args(["--prefix", "none", "--target", component::TARGET])
         .output()
         .expect("cargo tree");
     let crates = String::from_utf8(tree.stdout).expect("UTF-8");
     assert!(crates.contains("wstd"), "{crates}");
     for other in ["wasm-bindgen", "js-sys"] {
-        assert!(
-            !crates.lines().any(|line| line.starts_with(other)),
-            "{crates}"
-        );
+        assert!(!crates.lines().any(|line| line.starts_with(other)), "{crates}");
     }
 }

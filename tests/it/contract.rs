@@ -67,11 +67,7 @@ async fn a_ttl_is_not_truncated_to_seconds(mut stack: Stack) {
 async fn a_lock_that_another_holds_is_held_for_what_is_left(stack: Stack) {
     let lock = stack.lock("a");
     let lease = lock.try_acquire().await.unwrap();
-    let Err(Error::Held {
-        remaining: Some(remaining),
-        ..
-    }) = lock.try_acquire().await
-    else {
+    let Err(Error::Held { remaining: Some(remaining), .. }) = lock.try_acquire().await else {
         panic!("not held")
     };
     assert!(remaining > ms(9_000) && remaining <= ms(10_000));
@@ -83,13 +79,7 @@ async fn a_lock_of_another_program_on_the_same_key_excludes_and_is_excluded(mut 
     let lock = stack.lock("a");
     let _: () = stack.redis("SET a theirs NX");
     let held = lock.try_acquire().await.unwrap_err();
-    assert!(matches!(
-        held,
-        Error::Held {
-            remaining: None,
-            ..
-        }
-    ));
+    assert!(matches!(held, Error::Held { remaining: None, .. }));
     let _: () = stack.redis("DEL a");
     let _lease = lock.try_acquire().await.unwrap();
     assert_eq!(stack.redis::<Option<String>>("SET a theirs NX"), None);
@@ -132,11 +122,7 @@ async fn fences_grow_with_every_lease_and_across_lost_data(mut stack: Stack) {
         assert!(lease.fence() > last && lease.fence() < 1 << 53);
         last = lease.fence();
         assert_eq!(stack.last_fence("a"), last);
-        if round % 2 == 0 {
-            stack.redis::<()>("FLUSHALL")
-        } else {
-            lease.release().await.unwrap()
-        }
+        if round % 2 == 0 { stack.redis::<()>("FLUSHALL") } else { lease.release().await.unwrap() }
     }
     // As if the clock had gone back: the stored fence is ahead of it.
     stack.redis::<()>(&format!("SET {{a}}:fence {}", last + 1_000_000_000));
@@ -240,12 +226,7 @@ async fn a_read_that_fails_gives_the_lock_back(mut stack: Stack) {
     let lock = stack.lock("a").ttl(ms(60_000));
     let reads = [Command::new("TIME"), Command::new("GET").key("list")];
     let result = lock.acquire_and_read(&reads).await;
-    let Err(Error::CommandFailed {
-        index: 1, message, ..
-    }) = result
-    else {
-        panic!("{result:?}")
-    };
+    let Err(Error::CommandFailed { index: 1, message, .. }) = result else { panic!("{result:?}") };
     assert!(message.contains("WRONGTYPE"), "{message}");
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
 }
@@ -259,18 +240,12 @@ fn rivals(client: &TestClient, other: &TestClient) -> Vec<(TestLock, TestLock)> 
     };
     let fair = |client: &TestClient| client.lock("b").fair(true);
     let signals = |client: &TestClient| client.lock("c").signal_list("signal");
-    let others = [
-        (fair(client), fair(other)),
-        (signals(client), signals(other)),
-    ];
+    let others = [(fair(client), fair(other)), (signals(client), signals(other))];
     Kind::ALL.into_iter().map(of).chain(others).collect()
 }
 
 fn stock() -> [Command; 2] {
-    [
-        Command::new("EXISTS").key("nothing"),
-        Command::new("GET").key("stock"),
-    ]
+    [Command::new("EXISTS").key("nothing"), Command::new("GET").key("stock")]
 }
 
 async fn a_try_that_reads_takes_a_free_lock(mut stack: Stack) {
@@ -330,10 +305,7 @@ async fn a_try_that_reads_and_whose_answer_is_lost_is_asked_again(mut stack: Sta
             proxy.next(fault);
             let (lease, replies) = tried.try_acquire_and_read(&stock()).await.unwrap();
             let lease = lease.expect("a free lock");
-            assert_eq!(
-                (replies.as_slice(), proxy.seen().len()),
-                (&found[..], sent + 2)
-            );
+            assert_eq!((replies.as_slice(), proxy.seen().len()), (&found[..], sent + 2));
             // The fence of the grant whose reply was lost: no other was issued.
             let fence = lock.inspect().await.unwrap().fence;
             assert_eq!(fence, Some(lease.fence()));
@@ -358,9 +330,7 @@ async fn a_try_whose_read_fails_has_no_lock_and_leaves_another_its_own(mut stack
         let lease = lock.try_acquire().await.unwrap();
         for is_held in [true, false] {
             let failed = other.try_acquire_and_read(&stock()).await;
-            let Err(Error::CommandFailed { index: 1, .. }) = failed else {
-                panic!("{failed:?}")
-            };
+            let Err(Error::CommandFailed { index: 1, .. }) = failed else { panic!("{failed:?}") };
             if is_held {
                 lease.renew().await.unwrap();
                 lease.release().await.unwrap();
@@ -390,23 +360,14 @@ async fn every_error_of_a_lock_names_it_and_a_failed_command_names_that(mut stac
     let lock = stack.client().prefix("shop:").lock("sku:42");
     let lease = lock.try_acquire().await.unwrap();
     let held = lock.try_acquire().await.unwrap_err();
-    let Error::Held {
-        remaining: Some(left),
-        requests: 1,
-        ..
-    } = &held
-    else {
-        panic!("{held:?}")
-    };
+    let Error::Held { remaining: Some(left), requests: 1, .. } = &held else { panic!("{held:?}") };
     let left = left.as_millis();
     let said = format!(r#"lock "shop:sku:42" is held by another owner (expires in {left} ms)"#);
     assert_eq!(held.to_string(), said);
 
     let _: () = stack.redis("RPUSH list secret");
-    let commands = [
-        Command::new("GET").key("n"),
-        Command::new("SETRANGE").key("list").arg(0).arg("secret"),
-    ];
+    let commands =
+        [Command::new("GET").key("n"), Command::new("SETRANGE").key("list").arg(0).arg("secret")];
     let failed = lease.exec(&commands).await.unwrap_err();
     assert!(
         matches!(&failed, Error::CommandFailed { index: 1, command, .. } if command == "SETRANGE")
@@ -464,10 +425,7 @@ mod wide {
 async fn every_reply_of_redis_arrives_as_it_is(mut stack: Stack) {
     let text = |bytes: &[u8]| Reply::Bytes(bytes.to_vec());
     let every_byte: Vec<u8> = (0..=255).collect();
-    let set = redis::cmd("SET")
-        .arg("bytes")
-        .arg(&every_byte)
-        .query::<()>(&mut *stack.redis.0);
+    let set = redis::cmd("SET").arg("bytes").arg(&every_byte).query::<()>(&mut *stack.redis.0);
     set.unwrap();
     let client = stack.client();
     let lease = client.lock("a").try_acquire().await.unwrap();
@@ -529,31 +487,17 @@ async fn integers_arrive_with_every_digit_or_are_said_to_be_rounded(mut stack: S
         field().arg(i64::MAX),
         of("INCRBY", "small").arg(BEYOND - 2),
     ];
-    let counted = [
-        BEYOND,
-        BEYOND + 1,
-        -i64::MAX,
-        i64::MIN,
-        i64::MAX,
-        BEYOND - 2,
-    ];
+    let counted = [BEYOND, BEYOND + 1, -i64::MAX, i64::MIN, i64::MAX, BEYOND - 2];
     let replies = lease.exec(&counting).await.unwrap();
     assert_eq!(replies, counted.map(Reply::Int));
     // Of others only a double is known.
     let bits = of("BITFIELD", "bits").arg("INCRBY").arg("i64").arg(0);
-    let others = [
-        of("PEXPIRE", "m").arg(2 * BEYOND),
-        bits.arg(BEYOND).arg("GET").arg("u8").arg(0),
-    ];
+    let others = [of("PEXPIRE", "m").arg(2 * BEYOND), bits.arg(BEYOND).arg("GET").arg("u8").arg(0)];
     let rounded = Reply::Array(vec![Reply::Rounded(BEYOND - 1), Reply::Int(0)]);
     assert_eq!(lease.exec(&others).await.unwrap(), [Reply::Int(1), rounded]);
     let last = lease.commit(&[of("INCRBY", "n").arg(1)]).await.unwrap();
     assert_eq!(last, [Reply::Int(BEYOND + 2)]);
-    let reads = [
-        of("GET", "n"),
-        of("HGET", "h").arg("a field"),
-        of("PTTL", "m"),
-    ];
+    let reads = [of("GET", "n"), of("HGET", "h").arg("a field"), of("PTTL", "m")];
     let (lease, read) = client.lock("a").acquire_and_read(&reads).await.unwrap();
     let numbers: Vec<_> = read.iter().map(Reply::as_i64).collect();
     assert_eq!(numbers, [Some(BEYOND + 2), Some(i64::MAX), None]);

@@ -20,22 +20,8 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 /// How much there is of each name, or how much of it somebody takes.
 type Units = [u32; 3];
 
-const OF_MULTI: [Units; 6] = [
-    [1, 1, 0],
-    [0, 1, 1],
-    [1, 0, 1],
-    [1, 0, 0],
-    [0, 1, 0],
-    [1; 3],
-];
-const OF_LIMITS: [Units; 6] = [
-    [1, 2, 0],
-    [0, 1, 1],
-    [1, 0, 2],
-    [1, 3, 1],
-    [0, 2, 0],
-    [1, 0, 0],
-];
+const OF_MULTI: [Units; 6] = [[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 1, 0], [1; 3]];
+const OF_LIMITS: [Units; 6] = [[1, 2, 0], [0, 1, 1], [1, 0, 2], [1, 3, 1], [0, 2, 0], [1, 0, 0]];
 
 /// How much of each name the locks of this kind share, and what callers take of it by turns.
 fn shared(kind: Kind) -> (Units, &'static [Units]) {

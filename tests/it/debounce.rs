@@ -108,9 +108,7 @@ impl Stack {
     fn waiting(&mut self) -> Vec<String> {
         let calls = self.burst().pop().expect("calls");
         let waits = |call: &&str| !call.ends_with('!');
-        (calls.split_terminator(';').filter(waits))
-            .map(str::to_owned)
-            .collect()
+        (calls.split_terminator(';').filter(waits)).map(str::to_owned).collect()
     }
 
     /// Sets the time of all waiting calls to now.
@@ -268,12 +266,7 @@ async fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
     }
     clock.pass_an_hour(&mut stack);
     let last: u64 = stack.redis("GET a");
-    assert!(
-        theirs
-            .iter()
-            .map(|call| *call == last)
-            .eq([false, false, true])
-    );
+    assert!(theirs.iter().map(|call| *call == last).eq([false, false, true]));
     for (call, outcome) in ours.into_iter().zip([Superseded, Superseded, Executed(1)]) {
         assert_eq!(call.await.unwrap(), Ok(outcome));
     }

@@ -134,10 +134,7 @@ async fn a_key_of_another_type_says_nothing_of_the_commit_before_it(mut stack: S
                     forward(&bridge, &asked).await;
                     None
                 }
-                (true, _) => Some(json(
-                    400,
-                    r#"{"error":"WRONGTYPE Operation against a key"}"#,
-                )),
+                (true, _) => Some(json(400, r#"{"error":"WRONGTYPE Operation against a key"}"#)),
                 _ => Some(forward(&bridge, &asked).await),
             }
         }

@@ -39,9 +39,7 @@ fn every_test_that_a_page_names_exists() {
 #[test]
 fn every_bug_that_others_had_has_its_source_and_a_test_that_exists() {
     let page = text("tests/bugs_of_others.md");
-    let (_, bugs) = page
-        .split_once("\n## Bugs that other locks had\n")
-        .expect("the bugs");
+    let (_, bugs) = page.split_once("\n## Bugs that other locks had\n").expect("the bugs");
     let is_bug = |line: &&str| {
         let is_head = line.starts_with("| what ") || line.starts_with("| ---");
         line.starts_with("| ") && !is_head
@@ -50,9 +48,7 @@ fn every_bug_that_others_had_has_its_source_and_a_test_that_exists() {
     assert!(bugs.len() > 95, "{}", bugs.len());
     for bug in bugs {
         let cells: Vec<_> = bug.split(" | ").collect();
-        let [what, seen, shown] = cells.as_slice() else {
-            panic!("three cells: {bug}")
-        };
+        let [what, seen, shown] = cells.as_slice() else { panic!("three cells: {bug}") };
         assert!(seen.contains("](https://github.com/"), "{what}");
         assert!(!tests_named_in(shown).is_empty(), "{what}");
     }
@@ -78,9 +74,7 @@ fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
     .map(text)
     .concat();
     let page = text("docs/proof.md");
-    let (_, page) = page
-        .split_once("\n## What it was run on\n")
-        .expect("the versions");
+    let (_, page) = page.split_once("\n## What it was run on\n").expect("the versions");
     let rows = page.lines().filter(|line| line.starts_with("| "));
     // The other versions are those of Debian's packages and of this machine.
     let is_version =
@@ -98,33 +92,20 @@ fn the_versions_that_the_docs_name_are_those_that_the_set_up_installs() {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let folders = [
-        "",
-        "docs",
-        "docs/hosts",
-        "bridge",
-        "npm",
-        "worker",
-        "lottery",
-        "lock-service",
-        "tests",
-    ]
-    .map(PathBuf::from);
+    let folders =
+        ["", "docs", "docs/hosts", "bridge", "npm", "worker", "lottery", "lock-service", "tests"]
+            .map(PathBuf::from);
     let names = folders.iter().flat_map(|folder| {
         let entries = fs::read_dir(paths::root().join(folder)).expect("a folder");
         entries.map(|entry| folder.join(entry.expect("an entry").file_name()))
     });
-    names
-        .filter(|name| name.extension().is_some_and(|end| end == "md"))
-        .collect()
+    names.filter(|name| name.extension().is_some_and(|end| end == "md")).collect()
 }
 
 #[test]
 fn each_host_has_a_page_from_set_up_to_deploy_in_60_lines() {
     let index = text("docs/hosts/README.md");
-    let hosts = pages()
-        .into_iter()
-        .filter(|page| page.starts_with("docs/hosts"));
+    let hosts = pages().into_iter().filter(|page| page.starts_with("docs/hosts"));
     let hosts: Vec<_> = hosts.filter(|page| !page.ends_with("README.md")).collect();
     assert!(hosts.len() > 14, "{}", hosts.len());
     for host in hosts {
@@ -151,9 +132,7 @@ fn anchors(page: &str) -> Vec<String> {
     let headings = page.lines().filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
         let text = heading.trim_start_matches('#').trim().to_lowercase();
-        let kept = text
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        let kept = text.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         kept.map(|c| if c == ' ' { '-' } else { c }).collect()
     };
     headings.map(anchor).collect()
@@ -172,11 +151,7 @@ fn no_page_has_a_dead_link() {
             }
             links += 1;
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let file = if file.is_empty() {
-                page.clone()
-            } else {
-                folder.join(file)
-            };
+            let file = if file.is_empty() { page.clone() } else { folder.join(file) };
             let there = paths::root().join(&file);
             assert!(there.exists(), "{}: {target}", page.display());
             if !anchor.is_empty() {
@@ -193,9 +168,7 @@ fn no_page_has_a_dead_link() {
 fn each_code_of_an_error_has_its_line_in_troubleshooting() {
     let page = text("docs/troubleshooting.md");
     let failure = text("npm/ts/failure.ts");
-    let (_, codes) = failure
-        .split_once("export type ErrorCode =")
-        .expect("codes");
+    let (_, codes) = failure.split_once("export type ErrorCode =").expect("codes");
     let (codes, _) = codes.split_once(';').expect("an end");
     let codes: Vec<_> = codes.split('"').skip(1).step_by(2).collect();
     assert!(codes.len() > 20, "{codes:?}");
@@ -210,24 +183,13 @@ fn no_example_of_the_crate_hides_more_than_its_wrapper() {
     let mut all = Vec::new();
     files(&paths::root().join("src"), &mut all);
     let mut examples = 0;
-    for path in all
-        .iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
-    {
+    for path in all.iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
         let text = text(&path.display().to_string());
-        let docs = text
-            .lines()
-            .map(str::trim_start)
-            .filter(|line| line.starts_with("//"));
-        let docs: Vec<_> = docs
-            .map(|line| line.trim_start_matches(['/', '!', ' ']))
-            .collect();
+        let docs = text.lines().map(str::trim_start).filter(|line| line.starts_with("//"));
+        let docs: Vec<_> = docs.map(|line| line.trim_start_matches(['/', '!', ' '])).collect();
         for example in docs.join("\n").split("\n```").skip(1).step_by(2) {
             examples += 1;
-            let hidden = example
-                .lines()
-                .filter(|line| line.starts_with("# "))
-                .count();
+            let hidden = example.lines().filter(|line| line.starts_with("# ")).count();
             assert!(hidden < 4, "{}: {example}", path.display());
         }
     }
@@ -237,14 +199,7 @@ fn no_example_of_the_crate_hides_more_than_its_wrapper() {
 const COLUMNS: usize = 100;
 
 /// Folders and files that are not written by hand.
-const MADE: [&str; 6] = [
-    "target",
-    "node_modules",
-    "build",
-    "dist",
-    "corpus",
-    "package",
-];
+const MADE: [&str; 6] = ["target", "node_modules", "build", "dist", "corpus", "package"];
 
 /// Adds all files below `folder` that are written by hand.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -284,17 +239,12 @@ fn no_line_of_prose_is_longer_than_100_columns() {
         let mut is_code = false;
         for (at, line) in text(&path.display().to_string()).lines().enumerate() {
             let line = line.trim_end();
-            let Some(mark) = marks
-                .iter()
-                .find(|mark| line.trim_start().starts_with(**mark))
-            else {
+            let Some(mark) = marks.iter().find(|mark| line.trim_start().starts_with(**mark)) else {
                 is_code = false;
                 continue;
             };
-            let prose = line
-                .trim_start()
-                .trim_start_matches(mark)
-                .trim_start_matches(['/', '!', ' ']);
+            let prose =
+                line.trim_start().trim_start_matches(mark).trim_start_matches(['/', '!', ' ']);
             is_code ^= prose.starts_with("```");
             lines += 1;
             let is_prose = !is_code && !prose.starts_with(['|', '[']);

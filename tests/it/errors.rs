@@ -260,19 +260,13 @@ fn advice_of_the_npm_package() -> BTreeMap<String, String> {
     let words = ["test(", "match(", "includes("];
     assert!(!words.iter().any(|word| text.contains(word)));
     let constant = |name: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("const {name} = ")));
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("const {name} = ")));
         line.expect(name).trim_end_matches(';').to_owned()
     };
     let (_, table) = text.split_once("string>> = {\n").expect("a table");
     let (table, _) = table.split_once("\n};").expect("its end");
     let advice = |line: &str| {
-        let (key, said) = line
-            .trim()
-            .trim_end_matches(',')
-            .split_once(": ")
-            .expect(line);
+        let (key, said) = line.trim().trim_end_matches(',').split_once(": ").expect(line);
         let said = match said.starts_with('"') {
             true => said.to_owned(),
             false => constant(said),
@@ -335,11 +329,7 @@ async fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
         let error = client.lock("a").try_acquire().await.unwrap_err();
         let reason = (reason != "-").then_some(reason);
         assert_eq!(error.reason(), reason, "{error}");
-        assert_eq!(
-            error.advice(),
-            told[reason.unwrap_or_else(|| error.code())],
-            "{error}"
-        );
+        assert_eq!(error.advice(), told[reason.unwrap_or_else(|| error.code())], "{error}");
         reasons.extend(reason);
     }
     let mut held = Error::example("held", "a").expect("a code");

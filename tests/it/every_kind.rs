@@ -61,11 +61,7 @@ impl Kind {
 
     /// The kind that nobody gets while another holds this one.
     pub(crate) fn rival(self) -> Self {
-        if self == Self::Reader {
-            Self::Writer
-        } else {
-            self
-        }
+        if self == Self::Reader { Self::Writer } else { self }
     }
 
     /// The type of what Redis has under the name.
@@ -165,9 +161,7 @@ async fn a_lost_reply_or_a_repeat_counts_once(spawn: Spawn) {
             Ok(vec![Reply::Int(n)])
         };
         let faults = [LoseReply, LoseRequest, Duplicate];
-        for (fault, commits) in faults
-            .into_iter()
-            .flat_map(|fault| [(fault, true), (fault, false)])
+        for (fault, commits) in faults.into_iter().flat_map(|fault| [(fault, true), (fault, false)])
         {
             let other = stack.beside(kind).await;
             let others = usize::from(other.is_some());
@@ -283,10 +277,7 @@ async fn it_is_kept_while_work_runs_and_given_back_behind_it(spawn: Spawn) {
             std::future::pending::<Result<(), Error>>().await
         });
         let lost = work.await;
-        assert!(matches!(
-            lost,
-            Err(Error::Lost { .. } | Error::Expired { .. })
-        ));
+        assert!(matches!(lost, Err(Error::Lost { .. } | Error::Expired { .. })));
         eventually(|| !stack.redis::<bool>("EXISTS a b")).await;
     })
     .await;
@@ -410,15 +401,8 @@ async fn kinds_that_cannot_share_a_name_are_told_apart(spawn: Spawn) {
             let lock = other.lock(&stack.client(), &["a", "b"], "you");
             let is_alike = other.stored() == kind.stored();
             let told = if is_alike { "held" } else { "wrong_type" };
-            assert_eq!(
-                code(lock.try_acquire().await),
-                told,
-                "{kind:?}, then {other:?}"
-            );
-            let inspected = lock
-                .inspect()
-                .await
-                .map_or_else(|error| error.code(), |_| "held");
+            assert_eq!(code(lock.try_acquire().await), told, "{kind:?}, then {other:?}");
+            let inspected = lock.inspect().await.map_or_else(|error| error.code(), |_| "held");
             assert_eq!(inspected, told, "{kind:?}, then {other:?}");
         }
         lease.release().await.unwrap();

@@ -24,11 +24,7 @@ fn a_first_lock_sells_what_there_is_and_no_more() {
             .env("EDGELOCK_BRIDGE_CREDENTIAL", stack.bridge.token())
             .output()
             .expect("the example");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         printed.push(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     assert!(printed[0].starts_with("sold one, 4 left"), "{printed:?}");
@@ -54,14 +50,8 @@ fn the_pages_of_hosts_show_the_examples_in_rust() {
         ("wasi", "component/src/main.rs"),
         ("fastly", "fastly/src/main.rs"),
     ] {
-        let shown = format!(
-            "```rust,ignore\n{}```",
-            text(&format!("examples/{example}"))
-        );
-        assert!(
-            text(&format!("docs/hosts/{page}.md")).contains(&shown),
-            "{page}"
-        );
+        let shown = format!("```rust,ignore\n{}```", text(&format!("examples/{example}")));
+        assert!(text(&format!("docs/hosts/{page}.md")).contains(&shown), "{page}");
     }
 }
 
@@ -72,9 +62,7 @@ fn the_module_for_the_edge_shows_lines_of_the_guides_worker() {
     let page = text("src/web.rs");
     let shown = page.split("//! ```").nth(1).expect("an example");
     let lines = shown.lines().skip(1);
-    let shown: Vec<_> = lines
-        .map(|line| line.trim_start_matches("//!").trim())
-        .collect();
+    let shown: Vec<_> = lines.map(|line| line.trim_start_matches("//!").trim()).collect();
     let example = text("docs/guide.md");
     let lines: Vec<_> = example.lines().map(str::trim).collect();
     assert!(shown.len() > 9 && lines.windows(shown.len()).any(|part| part == shown));

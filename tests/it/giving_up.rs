@@ -26,14 +26,9 @@ async fn a_wait_in_vain_has_sent_what_leaves_the_queue_before_it_says_so(mut sta
     assert!(began.elapsed() < ms(2_000));
     // The request that gives up was sent before anything else could run.
     assert_eq!((error.code(), seen.abandoned()), ("held", 1));
-    let Error::Held { requests, .. } = error else {
-        unreachable!()
-    };
+    let Error::Held { requests, .. } = error else { unreachable!() };
     assert_eq!(seen.events(), ["contended", "gave_up"]);
-    assert_eq!(
-        (seen.requests_in_vain(), seen.sent()),
-        (vec![requests], requests as usize)
-    );
+    assert_eq!((seen.requests_in_vain(), seen.sent()), (vec![requests], requests as usize));
     stack.has_waiters(0).await;
     stack.has_listeners(0).await;
     holder.release().await.unwrap();

@@ -102,24 +102,15 @@ async fn an_item_whose_read_fails_fails_alone(mut stack: Stack) {
     let _: () = stack.redis("SET text x");
     let sale = GroupCommit::new(Sale);
     let lock = stack.lock("a");
-    let bad = Order {
-        orders: "text",
-        ..order(2)
-    };
+    let bad = Order { orders: "text", ..order(2) };
     let orders = [order(0), order(1), bad, order(3)];
     let mut answers = sale::outcomes(&sale, &lock, orders).await;
     let error = answers.remove(2).unwrap_err();
-    assert!(
-        matches!(error, Error::CommandFailed { index: 1, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::CommandFailed { index: 1, .. }), "{error}");
     let left: Vec<_> = answers.into_iter().map(|it| it.unwrap().left()).collect();
     assert_eq!(left, [Some(99), Some(98), Some(97)]);
     // A command that is no read is refused before it gets a turn.
-    let writes = Order {
-        read: "DEL",
-        ..order(4)
-    };
+    let writes = Order { read: "DEL", ..order(4) };
     let error = sale.submit(&lock, writes).await.unwrap_err();
     assert_eq!(error.code(), "invalid_argument");
 }
@@ -128,18 +119,12 @@ async fn a_command_that_fails_fails_its_own_item_alone(mut stack: Stack) {
     let _: () = stack.redis("SET stock 100");
     let _: () = stack.redis("SET text x");
     let sale = GroupCommit::new(Sale);
-    let bad = Order {
-        note: Some("text"),
-        ..order(2)
-    };
+    let bad = Order { note: Some("text"), ..order(2) };
     let orders = [order(0), order(1), bad, order(3)];
     let outcomes = sale::outcomes(&sale, &stack.lock("a"), orders).await;
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok());
     let own = outcomes[2].as_ref().unwrap_err();
-    assert!(
-        matches!(own, Error::CommandFailed { index: 2, .. }),
-        "{own}"
-    );
+    assert!(matches!(own, Error::CommandFailed { index: 2, .. }), "{own}");
     assert_eq!(outcomes[3].as_ref().unwrap().left(), Some(96));
     assert_eq!(stack.redis::<u64>("GET stock"), 96);
     assert!(!stack.redis::<bool>("EXISTS a"));
@@ -156,10 +141,7 @@ async fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(sp
         let (client, seen) = watch(stack.route_by(&proxy.url));
         let lock = client.lock("a");
         let sale = GroupCommit::new(Sale);
-        let none = Order {
-            wants: false,
-            ..order(1)
-        };
+        let none = Order { wants: false, ..order(1) };
         let first = sale.submit(&lock, order(0));
         let others = async {
             eventually(|| seen.sent() >= 1).await;
@@ -229,10 +211,7 @@ async fn a_turn_has_no_more_items_and_bytes_than_it_may(mut stack: Stack) {
     let left: Vec<_> = answers.iter().map(|answer| answer.left()).collect();
     assert_eq!(left, (84..90).rev().map(Some).collect::<Vec<_>>());
     let turns = seen.items_of_turns();
-    assert!(
-        turns[3..].len() > 2 && turns[3..].iter().sum::<u64>() == 6,
-        "{turns:?}"
-    );
+    assert!(turns[3..].len() > 2 && turns[3..].iter().sum::<u64>() == 6, "{turns:?}");
 }
 
 async fn names_do_not_wait_for_each_other(mut stack: Stack) {

@@ -87,13 +87,7 @@ impl Place {
         }
         let worker = Worker::start(&config).expect("workerd");
         let work = Work::listen().await;
-        Self {
-            stack,
-            proxy,
-            worker,
-            signal,
-            work,
-        }
+        Self { stack, proxy, worker, signal, work }
     }
 
     /// Sends a request that makes this call, and returns its connection.
@@ -184,10 +178,7 @@ async fn without_a_signal_the_work_goes_on_and_gives_its_lock_back() {
 }
 
 async fn a_caller_that_is_gone_while_the_lock_is_granted_keeps_nothing() {
-    for (verb, signal) in HOLDERS
-        .into_iter()
-        .flat_map(|verb| EACH.map(|one| (verb, one)))
-    {
+    for (verb, signal) in HOLDERS.into_iter().flat_map(|verb| EACH.map(|one| (verb, one))) {
         let mut place = Place::with(signal, [Fault::Withhold]).await;
         let caller = place.call(verb).await;
         eventually(|| place.stack.redis::<u64>("EXISTS sku") == 1).await;
@@ -264,9 +255,7 @@ async fn a_lock_behind_several_bridges_whose_caller_is_gone_is_free_at_each() {
         let bridge = &other.bridge;
         format!("{}|{}", bridge.url(), bridge.token())
     });
-    let caller = place
-        .call_on("run", &format!("sku&others={}", named.join(",")))
-        .await;
+    let caller = place.call_on("run", &format!("sku&others={}", named.join(","))).await;
     // The work runs, and is renewed for as long as that takes.
     place.work_begins().await;
     hang_up(caller);
@@ -332,12 +321,7 @@ async fn told(stream: &mut TcpStream) -> String {
         };
         let length = head.to_lowercase();
         let length = length.split_once("content-length: ").expect("a length").1;
-        let length: usize = length
-            .lines()
-            .next()
-            .expect("a line")
-            .parse()
-            .expect("a number");
+        let length: usize = length.lines().next().expect("a line").parse().expect("a number");
         if body.len() >= length {
             return body.to_owned();
         }

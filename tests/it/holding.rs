@@ -138,11 +138,7 @@ async fn work_is_stopped_at_the_deadline_though_the_network_hangs(stack: Stack) 
     let url = faulty::serve(move |asked| {
         let (first, answers) = (!granted.replace(true), answers.clone());
         async move {
-            if first {
-                Some(faulty::forward(&answers, &asked).await)
-            } else {
-                pending().await
-            }
+            if first { Some(faulty::forward(&answers, &asked).await) } else { pending().await }
         }
     })
     .await;
@@ -256,9 +252,7 @@ async fn a_dropped_lease_and_a_dropped_run_are_released_in_the_background(mut st
 
     let running = lock.clone();
     let task = tokio::task::spawn_local(async move {
-        running
-            .run(async |_| pending::<Result<(), Error>>().await)
-            .await
+        running.run(async |_| pending::<Result<(), Error>>().await).await
     });
     eventually(|| stack.redis("EXISTS a")).await;
     task.abort();

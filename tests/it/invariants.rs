@@ -20,11 +20,7 @@ fn sources_of(folder: &str) -> Vec<(String, String)> {
     fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                walk(&path, files)
-            } else {
-                files.push(path)
-            }
+            if path.is_dir() { walk(&path, files) } else { files.push(path) }
         }
     }
     let root = paths::root().join(folder);
@@ -53,10 +49,7 @@ fn only(rooms: &str, words: &[&str]) {
             found += 1;
         }
     }
-    assert!(
-        found > 0,
-        "nobody has any of {words:?}: the rule is out of date"
-    );
+    assert!(found > 0, "nobody has any of {words:?}: the rule is out of date");
 }
 
 #[test]

@@ -130,10 +130,7 @@ async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room
     let mut tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
     tokens.sort_by_key(|token| *token == plain.token());
     assert_eq!(tokens, [lease.token(), plain.token()]);
-    let mine = found
-        .holders
-        .iter()
-        .find(|holder| &holder.token == lease.token());
+    let mine = found.holders.iter().find(|holder| &holder.token == lease.token());
     let mine = mine.unwrap();
     assert_eq!((mine.label.as_deref(), mine.count), (Some("me"), 1));
     assert_eq!((found.free, found.waiters), (Some(1), 0));

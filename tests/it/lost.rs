@@ -55,12 +55,7 @@ async fn a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown() {
 async fn a_commit_that_arrives_after_the_lease_was_lost_does_not_run(mut stack: Stack) {
     let proxy = Proxy::before(&stack, [Pass, Delay]).await;
     let client = proxy.client.clone().max_attempts(1);
-    let lease = client
-        .request_timeout(ms(400))
-        .lock("a")
-        .try_acquire()
-        .await
-        .unwrap();
+    let lease = client.request_timeout(ms(400)).lock("a").try_acquire().await.unwrap();
     let error = lease.commit(&incr()).await.unwrap_err();
     assert!(error.is_outcome_unknown(), "{error}");
     assert_eq!(error.code(), "timed_out");
@@ -161,10 +156,7 @@ async fn read_late<O>(stack: &Stack, call: impl AsyncFnOnce(Client<Http, Leaping
     let ahead = Arc::new(Mutex::new(Duration::ZERO));
     let paused = ahead.clone();
     let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
-    let host = Leaping {
-        host: Tokio::default(),
-        ahead,
-    };
+    let host = Leaping { host: Tokio::default(), ahead };
     let client = Client::new(bridge, Http::default(), host);
     // It is polled after the call, whose request has left by then.
     let leap = async { *paused.lock().expect("how far") = ms(59_500) };
@@ -177,9 +169,8 @@ async fn a_grant_that_is_over_when_it_is_read_is_expired_and_given_back(mut stac
     assert_eq!(code(outcome), "expired");
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
     // There is a wait, but it is over too.
-    let outcome = read_late(&stack, async |client| {
-        lock(client).wait_timeout(ms(59_000)).acquire().await
-    });
+    let outcome =
+        read_late(&stack, async |client| lock(client).wait_timeout(ms(59_000)).acquire().await);
     assert_eq!(code(outcome.await), "expired");
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
 }

@@ -105,9 +105,7 @@ fn told<O>(outcome: Result<O, Error>) -> String {
     let error = outcome.err().expect("a wrong use");
     assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
     let text = error.to_string();
-    text.strip_prefix("invalid argument: ")
-        .expect("its beginning")
-        .to_owned()
+    text.strip_prefix("invalid argument: ").expect("its beginning").to_owned()
 }
 
 #[test]
@@ -148,13 +146,7 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         let made = Bridge::upstash("https://bridge.example", credential);
         assert_eq!(told(made), what, "{credential}");
     }
-    let wrong = [
-        ("", "x"),
-        ("x", ""),
-        ("a:b", "x"),
-        ("x", "a\nb"),
-        ("\u{7}", "x"),
-    ];
+    let wrong = [("", "x"), ("x", ""), ("a:b", "x"), ("x", "a\nb"), ("\u{7}", "x")];
     for (user, password) in wrong {
         let made = Bridge::webdis("https://bridge.example", user, password);
         assert_eq!(told(made), NO_WEBDIS_USER);
@@ -273,28 +265,16 @@ fn an_option_that_cannot_be_is_told_with_its_value_and_its_lock() {
     }
     let of_its_own = "it is a key of its own, neither empty nor the lock's";
     let of_a_lock = "a key with this ending belongs to a lock";
-    for (list, why) in [
-        ("", of_its_own),
-        ("a", of_its_own),
-        ("{a}:queue", of_a_lock),
-        ("{b}:fence", of_a_lock),
-    ] {
+    for (list, why) in
+        [("", of_its_own), ("a", of_its_own), ("{a}:queue", of_a_lock), ("{b}:fence", of_a_lock)]
+    {
         let what = format!("the signal list cannot be {list:?}: {why}");
-        assert_eq!(
-            told(client.lock("a").signal_list(list).check()),
-            about("a", &what)
-        );
+        assert_eq!(told(client.lock("a").signal_list(list).check()), about("a", &what));
     }
-    let (long, no_label) = (
-        "l".repeat(129),
-        "a label has up to 128 bytes, and this one 129",
-    );
+    let (long, no_label) = ("l".repeat(129), "a label has up to 128 bytes, and this one 129");
     let lock = || client.lock("a");
     for (lock, what) in [
-        (
-            lock().max_requests(0),
-            "an acquisition has 1 request or more, not 0",
-        ),
+        (lock().max_requests(0), "an acquisition has 1 request or more, not 0"),
         (lock().label(&long), no_label),
         // The first invalid option is told.
         (lock().ttl(ms(1)).label(&long), &no_ttl("1 ms")),
@@ -352,21 +332,12 @@ fn an_option_of_a_client_that_cannot_be_is_told_by_each_call() {
     for (client, what) in [
         (offline().max_attempts(0), no_attempts),
         (offline().request_timeout(none), no_time_out("0 ms")),
-        (
-            offline().request_timeout(part(500)),
-            no_time_out("0.500000 ms"),
-        ),
-        (
-            offline().restart_quarantine(part(10_500)),
-            no_quarantine("10.500000 ms"),
-        ),
+        (offline().request_timeout(part(500)), no_time_out("0.500000 ms")),
+        (offline().restart_quarantine(part(10_500)), no_quarantine("10.500000 ms")),
         (offline().fence_life(ms(59_999)), no_life("59999 ms")),
         (offline().fence_life(too_long), no_life("31622401000 ms")),
         // The first invalid option is told.
-        (
-            first.max_attempts(0),
-            no_quarantine("18446744073709551615.999999 ms"),
-        ),
+        (first.max_attempts(0), no_quarantine("18446744073709551615.999999 ms")),
     ] {
         let what = about("a", &what);
         assert_eq!(told(client.lock("a").check()), what);
@@ -420,10 +391,7 @@ fn a_call_that_cannot_be_made_is_told_with_what_to_write() {
             of("GET stock"),
             "\"GET stock\" is one word of command 0: its name and each argument are words of their own",
         ),
-        (
-            of("get").arg("stock"),
-            "word 1 of command 0 (get) is a key: append it by `Command::key`",
-        ),
+        (of("get").arg("stock"), "word 1 of command 0 (get) is a key: append it by `Command::key`"),
         (
             of("MGET").key("x").arg("y"),
             "word 2 of command 0 (MGET) is a key: append it by `Command::key`",
@@ -471,12 +439,7 @@ async fn a_write_that_cannot_be_sent_is_told_and_changes_nothing(mut stack: Stac
         (client.semaphore("b", 2), "b", set("b").arg(5), own),
         (client.lock_all(["c", "d"]), "c, d", set("d").arg(5), own),
         (client.lock("e"), "e", Command::new("INCR").arg("n"), no_key),
-        (
-            client.lock("f"),
-            "f",
-            set("n").arg("x".repeat(17 << 20)),
-            long,
-        ),
+        (client.lock("f"), "f", set("n").arg("x".repeat(17 << 20)), long),
     ] {
         let lease = lock.try_acquire().await.unwrap();
         let commands = [time(), command];

@@ -54,9 +54,7 @@ impl Stack {
 #[track_caller]
 fn held<O: std::fmt::Debug>(outcome: Result<O, Error>) -> (String, Option<std::time::Duration>) {
     match outcome.unwrap_err() {
-        Error::Held {
-            lock, remaining, ..
-        } => (lock, remaining),
+        Error::Held { lock, remaining, .. } => (lock, remaining),
         other => panic!("{other:?}"),
     }
 }
@@ -91,13 +89,7 @@ async fn none_is_taken_while_one_is_held_and_the_error_says_which(mut stack: Sta
     let labelled = stack.lock("c").label("worker 7").ttl(ms(60_000));
     let holder = labelled.try_acquire().await.unwrap();
     let refused = stack.all(["a", "c", "b"]).try_acquire().await.unwrap_err();
-    let Error::Held {
-        lock,
-        remaining: Some(remaining),
-        label: Some(label),
-        ..
-    } = &refused
-    else {
+    let Error::Held { lock, remaining: Some(remaining), label: Some(label), .. } = &refused else {
         panic!("{refused:?}")
     };
     assert_eq!((lock.as_str(), label.as_str()), ("c", "worker 7"));

@@ -30,11 +30,7 @@ impl Client {
     /// Their lock, our lock, and the key of both.
     fn beside(&self, stack: &Stack) -> (Neighbour, TestLock, String) {
         let ours = stack.client().prefix(self.prefix).lock(NAME);
-        (
-            (self.start)(&[&stack.bridge]),
-            ours,
-            format!("{}{NAME}", self.prefix),
-        )
+        ((self.start)(&[&stack.bridge]), ours, format!("{}{NAME}", self.prefix))
     }
 }
 

@@ -68,10 +68,7 @@ fn work<L>(done: &Done) -> impl AsyncFnOnce(&L) -> Result<u32, Error> {
 fn begin<T: Transport, R: Runtime>(
     client: &Client<T, R>,
     fails: bool,
-) -> (
-    tokio::sync::oneshot::Sender<()>,
-    JoinHandle<Result<OnceOutcome<u32>, Error>>,
-) {
+) -> (tokio::sync::oneshot::Sender<()>, JoinHandle<Result<OnceOutcome<u32>, Error>>) {
     let once = client.once("a").wait_timeout(LONG);
     let (end, ended) = tokio::sync::oneshot::channel();
     let task = meanwhile(async move {
@@ -110,10 +107,7 @@ async fn the_first_does_the_work_in_two_requests_and_the_next_has_its_result_in_
         assert_eq!(seen.sent(), requests);
     }
     assert_eq!(done.get(), 1);
-    assert_eq!(
-        seen.events(),
-        ["acquired", "released", "replayed", "replayed"]
-    );
+    assert_eq!(seen.events(), ["acquired", "released", "replayed", "replayed"]);
     let other = client.once("b").run(work(&done)).await;
     assert_eq!(other, Ok(Executed(2)));
 }
@@ -128,10 +122,7 @@ async fn a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept(mut stack: Sta
             assert!((20_000..=30_000).contains(&stack.redis::<u64>("PTTL a")));
             assert_eq!(stack.last_fence("a"), lease.fence());
             Ok::<_, Error>(
-                vec![Some("x"), None]
-                    .into_iter()
-                    .map(|x| x.map(str::to_owned))
-                    .collect::<Vec<_>>(),
+                vec![Some("x"), None].into_iter().map(|x| x.map(str::to_owned)).collect::<Vec<_>>(),
             )
         })
         .await
@@ -360,10 +351,7 @@ async fn a_fingerprint_tells_what_was_executed_or_is_being_from_something_else(s
         Ok::<_, Error>(5)
     });
     assert_eq!(first.await, Ok(Executed(5)));
-    assert_eq!(
-        code(of("other").run(work(&done)).await),
-        "fingerprint_mismatch"
-    );
+    assert_eq!(code(of("other").run(work(&done)).await), "fingerprint_mismatch");
     assert_eq!(of("one").run(work(&done)).await, Ok(Replayed(5)));
     // A caller without a fingerprint has nothing to compare.
     assert_eq!(charge(&client, &done).await, Ok(Replayed(5)));
@@ -378,28 +366,20 @@ async fn a_result_over_the_bound_is_refused_and_not_kept(mut stack: Stack) {
     let client = stack.client();
     let text = |bytes: usize| async move |_: &_| Ok::<_, Error>("x".repeat(bytes));
     let error = client.once("a").run_text(text(65_537)).await.unwrap_err();
-    let Error::ResultTooLarge { bytes, most, .. } = error else {
-        panic!("{error}")
-    };
+    let Error::ResultTooLarge { bytes, most, .. } = error else { panic!("{error}") };
     assert_eq!((bytes, most), (65_537, 65_536));
     assert!(!error.is_outcome_unknown());
     assert!(!stack.is_held() && stack.kept().is_none());
     // The work was done. A caller that needs its result can still have it.
     let mut own = None;
     let work = async |_: &_| Ok::<_, Error>(own.insert("x".repeat(65_537)).clone());
-    assert_eq!(
-        code(client.once("a").run_text(work).await),
-        "result_too_large"
-    );
+    assert_eq!(code(client.once("a").run_text(work).await), "result_too_large");
     assert_eq!(own.map(|text| text.len()), Some(65_537));
     let small = client.once("a").max_bytes(3);
     assert_eq!(code(small.run_text(text(4)).await), "result_too_large");
     assert_eq!(small.run_text(text(3)).await, Ok(Executed("xxx".into())));
     // The limit is on what is stored, not on what is read.
-    assert_eq!(
-        client.once("a").max_bytes(1).run_text(never).await,
-        Ok(Replayed("xxx".into()))
-    );
+    assert_eq!(client.once("a").max_bytes(1).run_text(never).await, Ok(Replayed("xxx".into())));
     let large = client.once("b").max_bytes(256 * 1024);
     let most = large.run_text(text(256 * 1024)).await.unwrap();
     assert_eq!(most.into_value().len(), 256 * 1024);
@@ -424,10 +404,7 @@ async fn what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(
     let Error::Held { remaining, .. } = once.forget().await.unwrap_err() else {
         panic!("it is being done")
     };
-    assert!(
-        remaining.is_some_and(|left| left > ms(5_000)),
-        "{remaining:?}"
-    );
+    assert!(remaining.is_some_and(|left| left > ms(5_000)), "{remaining:?}");
     drop(end);
     assert_eq!(first.await.expect("no panic"), Ok(Executed(7)));
     assert_eq!(charge(&client, &done).await, Ok(Replayed(7)));
@@ -556,28 +533,15 @@ async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent()
         (client.once("").keep(ms(0)), "the name is empty"),
         (once().keep(ms(0)).ttl(ms(0)), "kept for 1 ms to 366 days"),
         (once().keep(LONG * 1_000_000), "kept for 1 ms to 366 days"),
-        (
-            once().keep(std::time::Duration::from_micros(1_500)),
-            "kept for 1 ms to 366 days",
-        ),
+        (once().keep(std::time::Duration::from_micros(1_500)), "kept for 1 ms to 366 days"),
         (once().fingerprint(""), "a fingerprint has 1 to 128 bytes"),
-        (
-            once().fingerprint(&"x".repeat(129)).keep(ms(0)),
-            "a fingerprint has 1 to 128 bytes",
-        ),
+        (once().fingerprint(&"x".repeat(129)).keep(ms(0)), "a fingerprint has 1 to 128 bytes"),
         (once().max_bytes(0), "a result may have 1 to 262144 bytes"),
-        (
-            once().max_bytes(256 * 1024 + 1),
-            "a result may have 1 to 262144 bytes",
-        ),
+        (once().max_bytes(256 * 1024 + 1), "a result may have 1 to 262144 bytes"),
         (once().ttl(ms(3)).max_bytes(0), "ttl"),
     ];
     for (once, word) in wrong {
-        let once = once
-            .keep(ms(1_000))
-            .ttl(ms(1_000))
-            .wait_timeout(ms(1))
-            .clone();
+        let once = once.keep(ms(1_000)).ttl(ms(1_000)).wait_timeout(ms(1)).clone();
         let told = [
             once.check().err(),
             once.run(never::<u32, _>).await.err(),

@@ -45,9 +45,8 @@ async fn acquire_raw(answer: impl Fn(&Asked) -> Option<Vec<u8>> + 'static) -> Re
         std::future::ready(bytes)
     })
     .await;
-    let client = client(&url, "credential-of-the-bridge")
-        .max_attempts(1)
-        .request_timeout(ms(5_000));
+    let client =
+        client(&url, "credential-of-the-bridge").max_attempts(1).request_timeout(ms(5_000));
     let lease = client.lock("a").try_acquire().await?;
     Ok(lease.fence())
 }
@@ -165,14 +164,9 @@ async fn a_redirect_is_not_followed() {
         let answer = format!(
             "HTTP/1.1 {status} X\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"
         );
-        let error = acquire_raw(move |_| Some(answer.clone().into_bytes()))
-            .await
-            .unwrap_err();
+        let error = acquire_raw(move |_| Some(answer.clone().into_bytes())).await.unwrap_err();
         let told = BadResponse::Redirected { status };
-        assert!(
-            matches!(error, Error::BadResponse { kind, .. } if kind == told),
-            "{error}"
-        );
+        assert!(matches!(error, Error::BadResponse { kind, .. } if kind == told), "{error}");
     }
 }
 
@@ -185,10 +179,7 @@ async fn an_answer_that_breaks_off_is_truncated() {
         (None, "unavailable"),
         (Some("SSH-2.0-x\r\n"), "unavailable"),
     ] {
-        assert_eq!(
-            code(acquire_raw(move |_| answer.map(Into::into)).await),
-            told
-        );
+        assert_eq!(code(acquire_raw(move |_| answer.map(Into::into)).await), told);
     }
 }
 
@@ -233,10 +224,9 @@ async fn requests_have_the_one_shape_that_every_bridge_takes() {
     assert_eq!(error.unwrap_err().code(), "unavailable");
     let (head, words) = seen.take().expect("a request");
     assert!(head.starts_with("POST / HTTP/1.1\r\n"), "{head}");
-    for line in [
-        "authorization: Bearer credential-of-the-bridge\r\n",
-        "content-type: application/json\r\n",
-    ] {
+    for line in
+        ["authorization: Bearer credential-of-the-bridge\r\n", "content-type: application/json\r\n"]
+    {
         assert!(head.contains(line), "{head}");
     }
     assert_eq!([words[0].as_str(), words[2].as_str()], ["EVAL", "5"]);
@@ -258,10 +248,7 @@ async fn a_bridge_that_says_back_what_it_was_sent_puts_no_secret_into_an_error()
             let echo = words[3..].join(" ");
             let text = format!("{padding} {token} credential-of-the-bridge, command was: {echo}");
             *sent.borrow_mut() = token;
-            Some(json(
-                status,
-                &serde_json::json!({ "error": text }).to_string(),
-            ))
+            Some(json(status, &serde_json::json!({ "error": text }).to_string()))
         })
         .await
         .unwrap_err();
@@ -280,10 +267,7 @@ async fn what_a_bridge_says_stays_within_the_line_of_an_error() {
         let body = r#"{"error":"ERR first\u001b[2J\nsecond\u202e\r\n"}"#;
         let error = acquire_at(status, body).await.unwrap_err().to_string();
         assert!(error.contains("ERR first [2J second"), "{error}");
-        assert!(
-            !error.contains(['\n', '\r', '\u{1b}', '\u{202e}']),
-            "{error}"
-        );
+        assert!(!error.contains(['\n', '\r', '\u{1b}', '\u{202e}']), "{error}");
     }
 }
 
@@ -324,10 +308,7 @@ async fn debug_shows_no_secret() {
     let client = Client::new(bridge, Http::default(), Tokio::default());
     let lock = client.lock("a");
     let lease = lock.try_acquire().await.unwrap();
-    let text = format!(
-        "{bridge_text} {client:?} {lock:?} {lease:?} {:?}",
-        lease.token()
-    );
+    let text = format!("{bridge_text} {client:?} {lock:?} {lease:?} {:?}", lease.token());
     assert!(
         !text.contains("credential-of-the-bridge") && !text.contains(lease.token().expose()),
         "{text}"
@@ -349,12 +330,7 @@ async fn behind_ten_thousand_waiters_nobody_waits() {
     .await;
     let lock = client(&url, "credential-of-the-bridge").lock("a");
     let error = lock.wait_timeout(ms(600_000)).acquire().await.unwrap_err();
-    let Error::Held {
-        ahead, requests, ..
-    } = error
-    else {
-        panic!("{error}")
-    };
+    let Error::Held { ahead, requests, .. } = error else { panic!("{error}") };
     assert_eq!((ahead, requests), (10_000, 2));
     eventually(|| left.get()).await;
 }

@@ -151,14 +151,7 @@ async fn a_waiter_reads_under_the_lock_that_it_was_handed(mut stack: Stack) {
 }
 
 async fn any_name_can_be_waited_for(mut stack: Stack) {
-    for name in [
-        "a,b",
-        "line\r\nend",
-        "100%",
-        "{tag}:a b",
-        "schlüssel",
-        "data: x",
-    ] {
+    for name in ["a,b", "line\r\nend", "100%", "{tag}:a b", "schlüssel", "data: x"] {
         let holder = stack.lock(name).acquire().await.unwrap();
         let (client, seen) = stack.watched();
         let lock = client.lock(name);

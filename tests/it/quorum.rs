@@ -71,9 +71,7 @@ impl Bridges {
         let is_grown = |bridge| {
             let info = redis::from_redis_value::<String>(self.say(bridge, "INFO server"));
             let info = info.expect("text");
-            let up = info
-                .lines()
-                .find_map(|line| line.strip_prefix("uptime_in_seconds:"));
+            let up = info.lines().find_map(|line| line.strip_prefix("uptime_in_seconds:"));
             up.is_some_and(|up| up.parse::<u64>().expect("a number") > TTL.as_secs())
         };
         eventually(|| (0..self.0.len()).all(is_grown)).await;
@@ -110,12 +108,7 @@ async fn a_lock_is_held_everywhere_renewed_everywhere_and_given_back_everywhere(
     let lease = labelled.acquire().await.expect("free");
     eventually(|| bridges.votes() == 3).await;
     let other = bridges.lock().try_acquire().await;
-    let Err(Error::Held {
-        remaining: Some(left),
-        label: Some(label),
-        ..
-    }) = other
-    else {
+    let Err(Error::Held { remaining: Some(left), label: Some(label), .. }) = other else {
         panic!("{other:?}")
     };
     assert!(left <= TTL && label == "worker 7");

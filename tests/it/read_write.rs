@@ -63,12 +63,7 @@ async fn a_writer_is_alone(stack: Stack) {
         read.clone().label("last").try_acquire().await.unwrap(),
     ];
     let held = write.try_acquire().await.unwrap_err();
-    let Error::Held {
-        remaining: Some(remaining),
-        label: Some(label),
-        ..
-    } = held
-    else {
+    let Error::Held { remaining: Some(remaining), label: Some(label), .. } = held else {
         panic!("{held:?}")
     };
     assert!(remaining > ms(5_000) && label == "last", "{remaining:?}");
@@ -199,11 +194,7 @@ async fn a_writer_goes_down_to_a_reader_in_the_same_hold(mut stack: Stack) {
     lease.renew().await.unwrap();
     lease.exec(&incr()).await.unwrap();
     let read_by = read.inspect().await.unwrap();
-    let labels: Vec<_> = read_by
-        .holders
-        .iter()
-        .map(|one| one.label.clone())
-        .collect();
+    let labels: Vec<_> = read_by.holders.iter().map(|one| one.label.clone()).collect();
     assert_eq!(labels, [None, Some("w".to_owned())]);
     // Another handler resumes it as the reader that it is by now.
     let resumed = read.resume(lease.into_token()).unwrap();

@@ -30,12 +30,10 @@ impl Stack {
         let kept: String = self.redis("GET {a}:fence");
         let (holds, _) = kept.split_once(',').expect("a record");
         let holds = holds.splitn(4, ' ').nth(3).expect("holds");
-        (holds
-            .split_terminator(';')
-            .filter(|hold| !hold.starts_with("- ")))
-        .map(|hold| hold.split(' ').nth(3).expect("a time"))
-        .map(|until| until.parse().expect("a number"))
-        .collect()
+        (holds.split_terminator(';').filter(|hold| !hold.starts_with("- ")))
+            .map(|hold| hold.split(' ').nth(3).expect("a time"))
+            .map(|until| until.parse().expect("a number"))
+            .collect()
     }
 
     /// An entry whose handler dies, or whose release is lost.
@@ -48,11 +46,7 @@ impl Stack {
         eventually(|| {
             let (seconds, micros): (u64, u64) = self.redis("TIME");
             let now = seconds * 1_000 + micros / 1_000;
-            self.ends_of_entries()
-                .iter()
-                .filter(|until| **until < now)
-                .count()
-                == 1
+            self.ends_of_entries().iter().filter(|until| **until < now).count() == 1
         })
         .await;
     }
@@ -136,13 +130,7 @@ async fn the_last_release_wakes_waiters_on_redissons_channel(mut stack: Stack) {
     inner.release().await.unwrap();
     let waiting = stack.reentrant("other");
     let waiter = tokio::task::spawn_local(async move { waiting.acquire().await });
-    eventually(|| {
-        stack
-            .redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}"))
-            .1
-            == 2
-    })
-    .await;
+    eventually(|| stack.redis::<(String, u64)>(&format!("PUBSUB NUMSUB {channel}")).1 == 2).await;
     outer.release().await.unwrap();
     // The message comes only now, and Redisson understands it.
     let message = messages.get_message().unwrap();

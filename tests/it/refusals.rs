@@ -56,10 +56,9 @@ async fn a_redis_without_scripts_is_told_as_one_and_not_as_a_wrong_address() {
     let without = ["EVAL", "EVALSHA"].map(|name| ["--rename-command", name, ""]);
     let redis = RedisServer::start(without.as_flattened());
     let (bridge, client) = before(&redis);
-    for error in [
-        refused(&client.lock("a")).await,
-        client.read(&[Command::new("TIME")]).await.unwrap_err(),
-    ] {
+    for error in
+        [refused(&client.lock("a")).await, client.read(&[Command::new("TIME")]).await.unwrap_err()]
+    {
         is_final(&error, "unknown command 'EVAL'");
         assert_eq!(error.reason(), Some("no_scripts"));
         assert!(error.advice().contains("rename-command"));
@@ -186,9 +185,7 @@ async fn a_redis_that_cannot_save_refuses() {
     saves.unwrap();
     let _: () = redis.ask("BGSAVE");
     redis.wait_until("it failed", |redis| {
-        redis
-            .ask::<String>("INFO persistence")
-            .contains("rdb_last_bgsave_status:err")
+        redis.ask::<String>("INFO persistence").contains("rdb_last_bgsave_status:err")
     });
     is_final(&refused(&client.lock("b")).await, "MISCONF");
     is_final(&lease.release().await.unwrap_err(), "MISCONF");
@@ -231,10 +228,7 @@ async fn a_redis_that_runs_somebody_elses_script_is_passing() {
     let busy = redis::Client::open(redis.url()).unwrap();
     let busy = spawn_blocking(move || {
         let mut connection = busy.get_connection().unwrap();
-        redis::cmd("EVAL")
-            .arg("while true do end")
-            .arg(0)
-            .exec(&mut connection)
+        redis::cmd("EVAL").arg("while true do end").arg(0).exec(&mut connection)
     });
     redis.wait_until("it is busy", |redis| {
         let pong: redis::RedisResult<String> = redis.try_ask(&["PING"]);
@@ -254,9 +248,7 @@ async fn a_cluster_without_an_owner_of_the_slot_is_passing() {
     is_passing(&refused(&lock).await, "CLUSTERDOWN");
     let _: () = redis.ask("CLUSTER ADDSLOTSRANGE 0 16383");
     redis.wait_until("it has them all", |redis| {
-        redis
-            .ask::<String>("CLUSTER INFO")
-            .contains("cluster_state:ok")
+        redis.ask::<String>("CLUSTER INFO").contains("cluster_state:ok")
     });
     lock.try_acquire().await.unwrap().release().await.unwrap();
 }

@@ -46,10 +46,7 @@ async fn turn(lock: &TestLock) {
 }
 
 async fn a_fence_of_each_kind_is_remembered_for_as_long_as_the_client_says() {
-    for (kind, life) in Kind::ALL
-        .iter()
-        .flat_map(|kind| [(kind, MINUTE), (kind, WEEK)])
-    {
+    for (kind, life) in Kind::ALL.iter().flat_map(|kind| [(kind, MINUTE), (kind, WEEK)]) {
         let mut stack = Stack::spawn();
         let lock = kind.lock(&stack.client_for(life), &["a", "b"], "me");
         turn(&lock).await;

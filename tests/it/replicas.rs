@@ -99,9 +99,7 @@ impl Pair {
     fn cut(&self) {
         let _: () = self.replica.ask("REPLICAOF 127.0.0.1 1");
         self.primary.wait_until("the replica is gone", |primary| {
-            primary
-                .ask::<String>("INFO replication")
-                .contains("connected_slaves:0")
+            primary.ask::<String>("INFO replication").contains("connected_slaves:0")
         });
     }
 
@@ -116,12 +114,7 @@ impl Pair {
 
 fn is_not_replicated<O>(outcome: Result<O, Error>) {
     let few = outcome.err().expect("too few have it");
-    let Error::NotReplicated {
-        asked: 1,
-        acknowledged: 0,
-        ..
-    } = few
-    else {
+    let Error::NotReplicated { asked: 1, acknowledged: 0, .. } = few else {
         panic!("{few}");
     };
     assert!(few.lock().is_some_and(|lock| !lock.is_empty()));

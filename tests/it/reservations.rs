@@ -82,13 +82,7 @@ async fn while_all_is_reserved_it_is_held_and_then_it_is_sold_out(mut stack: Sta
     let other = stack.units(2).try_acquire().await.unwrap();
     // At once, by default.
     let held = stack.units(2).acquire().await.unwrap_err();
-    let Error::Held {
-        remaining: Some(remaining),
-        label: None,
-        requests: 1,
-        ..
-    } = held
-    else {
+    let Error::Held { remaining: Some(remaining), label: None, requests: 1, .. } = held else {
         panic!("{held:?}")
     };
     assert!(remaining <= Duration::from_secs(60), "{remaining:?}");
@@ -338,11 +332,7 @@ async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut st
     let token = lock.try_acquire().await.unwrap().into_token();
     let taken = stack.client().lock("{hall}:5").try_acquire().await;
     assert_eq!(code(taken), "held");
-    let book = |seat: u32| {
-        Command::new("SET")
-            .key(format!("{{hall}}:{seat}:of"))
-            .arg("ann")
-    };
+    let book = |seat: u32| Command::new("SET").key(format!("{{hall}}:{seat}:of")).arg("ann");
     let resumed = seats(&stack).resume(token.clone()).unwrap();
     resumed.commit(&[book(4), book(5)]).await.unwrap();
     let of: Vec<String> = stack.redis("MGET {hall}:4:of {hall}:5:of");

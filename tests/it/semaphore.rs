@@ -42,8 +42,7 @@ impl Stack {
     /// Starts one more waiter for one of two permits; `place` in the queue counts from 1.
     async fn listens_for_a_permit(&mut self, place: usize) -> (JoinHandle<Watched>, Seen) {
         let asked = Self::asked_at(place, 2);
-        self.listens(place, asked, |client| client.semaphore("a", 2))
-            .await
+        self.listens(place, asked, |client| client.semaphore("a", 2)).await
     }
 
     /// Until when a permit is held, in Redis's milliseconds.
@@ -77,12 +76,7 @@ async fn as_many_hold_it_at_once_as_there_are_permits(mut stack: Stack) {
     assert_eq!(stack.permits(), 3);
     // The semaphore is held until the first permit ends.
     let held = semaphore.try_acquire().await.unwrap_err();
-    let Error::Held {
-        remaining: Some(remaining),
-        label: Some(label),
-        ..
-    } = held
-    else {
+    let Error::Held { remaining: Some(remaining), label: Some(label), .. } = held else {
         panic!("{held:?}")
     };
     assert!(remaining <= ms(5_000), "{remaining:?}");

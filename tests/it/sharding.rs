@@ -98,11 +98,7 @@ async fn names_of_one_hash_tag_live_together() {
         let lease = lease.unwrap();
         let rival = kind.rival().lock(&client, &names, "you");
         assert_eq!(code(rival.try_acquire().await), "held");
-        places.extend(
-            names
-                .map(|name| shards.places(&format!("shop:{name}")))
-                .concat(),
-        );
+        places.extend(names.map(|name| shards.places(&format!("shop:{name}"))).concat());
         lease.release().await.unwrap();
     }
     assert_eq!(places.len(), 1);

@@ -13,9 +13,7 @@ alone! {
 
 /// Parts of names: some mean something to Redis Cluster, to bridges or to Lua, and some mean
 /// nothing.
-const PARTS: [&str; 12] = [
-    "{", "}", "{}", "{a}", "a", ":", ",", "%", " ", "\r\n", "\"", "ü",
-];
+const PARTS: [&str; 12] = ["{", "}", "{}", "{a}", "a", ":", ",", "%", " ", "\r\n", "\"", "ü"];
 
 async fn all_keys_of_every_call_are_in_one_slot_whatever_the_name() {
     let redis = RedisServer::start(&["--cluster-enabled", "yes"]);

@@ -99,12 +99,7 @@ fn every_npm_package_has_a_licence_that_is_allowed_and_the_hash_of_what_it_holds
 fn the_npm_package_depends_on_nothing_when_it_runs() {
     let text = fs::read_to_string(paths::root().join("npm/package.json")).expect("a manifest");
     let manifest: Value = serde_json::from_str(&text).expect("JSON");
-    for kind in [
-        "dependencies",
-        "optionalDependencies",
-        "bundleDependencies",
-        "scripts",
-    ] {
+    for kind in ["dependencies", "optionalDependencies", "bundleDependencies", "scripts"] {
         assert!(manifest[kind].is_null(), "{kind}");
     }
 }
@@ -180,10 +175,7 @@ fn the_crate_holds_its_sources_and_its_pages() {
         None => true,
     };
     let strange: Vec<_> = listed.lines().filter(|file| !is_expected(file)).collect();
-    assert!(
-        listed.contains("docs/protocol.md") && strange.is_empty(),
-        "{strange:?}"
-    );
+    assert!(listed.contains("docs/protocol.md") && strange.is_empty(), "{strange:?}");
 }
 
 /// Whoever publishes puts it in place of `OWNER`. The npm package takes it from there
@@ -192,10 +184,7 @@ fn the_crate_holds_its_sources_and_its_pages() {
 fn the_address_of_the_repository_has_one_place() {
     let read = |name| fs::read_to_string(paths::root().join(name)).expect(name);
     let (root, npm) = (read("Cargo.toml"), read("npm/package.json"));
-    let places: Vec<_> = root
-        .lines()
-        .filter(|line| line.starts_with("repository"))
-        .collect();
+    let places: Vec<_> = root.lines().filter(|line| line.starts_with("repository")).collect();
     let [address, "repository.workspace = true"] = places.as_slice() else {
         panic!("{places:?}");
     };
@@ -206,22 +195,12 @@ fn the_address_of_the_repository_has_one_place() {
 #[test]
 fn a_licence_that_asks_for_more_is_refused() {
     let allowed = allowed();
-    for license in [
-        "MIT",
-        "MIT/Apache-2.0",
-        "GPL-3.0 OR MIT",
-        "(MIT OR Apache-2.0) AND Unicode-3.0",
-    ] {
+    for license in
+        ["MIT", "MIT/Apache-2.0", "GPL-3.0 OR MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]
+    {
         assert!(is_allowed(license, &allowed), "{license}");
     }
-    for license in [
-        "none",
-        "",
-        "GPL-3.0",
-        "MIT AND AGPL-3.0",
-        "MPL-2.0",
-        "Proprietary",
-    ] {
+    for license in ["none", "", "GPL-3.0", "MIT AND AGPL-3.0", "MPL-2.0", "Proprietary"] {
         assert!(!is_allowed(license, &allowed), "{license}");
     }
 }

@@ -80,9 +80,7 @@ async fn a_lock_of_another_program_is_refused_and_stays(mut stack: Stack) {
     let lock = taking(&stack.client());
     let (lease, found) = lock.try_acquire_and_read(&read).await.unwrap();
     assert!(lease.is_none() && found[0].as_str() == Some("theirs"));
-    let Err(Error::Held { remaining, .. }) = lock.try_acquire().await else {
-        panic!("not held")
-    };
+    let Err(Error::Held { remaining, .. }) = lock.try_acquire().await else { panic!("not held") };
     assert!(remaining.unwrap() > ms(20_000));
     assert_eq!(stack.redis::<String>("GET a"), "theirs");
 }
@@ -207,11 +205,9 @@ fn only_a_plain_lock_can_be_taken_over() {
     ] {
         assert_eq!(code(lock.take_over().check()), "invalid_argument");
     }
-    for lock in [
-        taking(&client).signal_list("list"),
-        taking(&client).fair(true),
-        taking(&client).weight(2),
-    ] {
+    for lock in
+        [taking(&client).signal_list("list"), taking(&client).fair(true), taking(&client).weight(2)]
+    {
         assert_eq!(code(lock.check()), "invalid_argument");
     }
 }

@@ -65,11 +65,7 @@ async fn lock_has_no_waiter(lock: &Lock) -> bool {
 #[test]
 fn where_everybody_waits_the_clock_goes_on() {
     let table = Table::new();
-    let lock = table
-        .client()
-        .lock("a")
-        .ttl(ms(60_000))
-        .wait_timeout(ms(90_000));
+    let lock = table.client().lock("a").ttl(ms(60_000)).wait_timeout(ms(90_000));
     table.block_on(async {
         let died = lock.try_acquire().await.unwrap();
         let next = lock.acquire().await.unwrap();
@@ -141,10 +137,7 @@ fn a_command_that_the_table_does_not_know_is_an_error_that_names_those_that_it_k
         let lease = table.client().lock("a").try_acquire().await.unwrap();
         let error = lease.exec(&add).await.unwrap_err();
         assert_eq!(error.code(), "command_failed");
-        assert!(
-            error.to_string().contains("edgelock/testing knows"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("edgelock/testing knows"), "{error}");
     });
 }
 
@@ -205,11 +198,7 @@ fn callers_share_turns() {
 fn on_another_executor_a_sleeper_is_woken_by_the_clock() {
     crate::support::run(async {
         let table = Table::new();
-        let lock = table
-            .client()
-            .lock("a")
-            .ttl(ms(5_000))
-            .wait_timeout(ms(60_000));
+        let lock = table.client().lock("a").ttl(ms(5_000)).wait_timeout(ms(60_000));
         let _died = lock.try_acquire().await.unwrap();
         let waiter = tokio::spawn({
             let lock = lock.clone();

@@ -38,13 +38,8 @@ async fn hold(State(shop): State<Shop>) -> String {
 }
 
 async fn open(stack: &Stack) -> (SocketAddr, Shop) {
-    let shop = Shop {
-        client: native::client(stack.route()),
-        has_lease: Arc::default(),
-    };
-    let routes = Router::new()
-        .route("/hold", get(hold))
-        .with_state(shop.clone());
+    let shop = Shop { client: native::client(stack.route()), has_lease: Arc::default() };
+    let routes = Router::new().route("/hold", get(hold)).with_state(shop.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, routes).await });

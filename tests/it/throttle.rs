@@ -35,9 +35,7 @@ async fn pass<T: Transport, R: Runtime>(client: &Client<T, R>) -> Result<Throttl
 
 #[track_caller]
 fn is_throttled(outcome: Result<ThrottleOutcome, Error>) {
-    let Ok(Throttled { retry_after }) = outcome else {
-        panic!("{outcome:?}")
-    };
+    let Ok(Throttled { retry_after }) = outcome else { panic!("{outcome:?}") };
     assert!(retry_after > ms(0) && retry_after <= ms(WINDOW));
 }
 
@@ -126,12 +124,9 @@ async fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
     for window in [ms(1), ms(longest)] {
         assert_eq!(client.throttle("a", window).check(), Ok(()));
     }
-    for window in [
-        ms(0),
-        ms(longest + 1),
-        std::time::Duration::from_micros(1_500),
-        std::time::Duration::MAX,
-    ] {
+    for window in
+        [ms(0), ms(longest + 1), std::time::Duration::from_micros(1_500), std::time::Duration::MAX]
+    {
         let throttle = client.throttle("a", window).clone();
         let refused = throttle.try_pass().await.unwrap_err();
         assert_eq!(refused.code(), "invalid_argument");

@@ -185,13 +185,7 @@ async fn a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back(mut stack:
         } else {
             lock.try_acquire().await.unwrap_err()
         };
-        let Error::Held {
-            remaining: Some(remaining),
-            ahead: 1,
-            retry_after,
-            ..
-        } = error
-        else {
+        let Error::Held { remaining: Some(remaining), ahead: 1, retry_after, .. } = error else {
             panic!("{error:?}")
         };
         assert_eq!(retry_after, remaining);

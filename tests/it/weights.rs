@@ -112,9 +112,7 @@ async fn who_is_refused_is_told_when_enough_permits_end(stack: Stack) {
     }
     for (weight, seconds) in [(1, 20), (2, 20), (3, 40), (4, 60)] {
         let held = stack.weighing(4, weight).try_acquire().await.unwrap_err();
-        let Error::Held { remaining, .. } = held else {
-            panic!("{held:?}")
-        };
+        let Error::Held { remaining, .. } = held else { panic!("{held:?}") };
         let left = remaining.unwrap();
         assert!(left <= ms(seconds * 1_000) && left > ms(seconds * 1_000 - 15_000));
     }
@@ -137,9 +135,6 @@ fn a_weight_that_cannot_be_is_refused() {
         client.lock_all(["a", "b"]),
     ] {
         let wrong = message(lock.weight(1));
-        assert!(
-            wrong.contains("only semaphores and reservations"),
-            "{wrong}"
-        );
+        assert!(wrong.contains("only semaphores and reservations"), "{wrong}");
     }
 }

@@ -36,16 +36,11 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
     let channel = random_name();
     let url = format!("{}/subscribe/{channel}", variable("EDGELOCK_BRIDGE_URL"));
     let bridge = Bridge::upstash(&url, &variable("EDGELOCK_BRIDGE_CREDENTIAL")).unwrap();
-    let mute = host::client(bridge)
-        .max_attempts(1)
-        .request_timeout(ms(500))
-        .lock("a");
+    let mute = host::client(bridge).max_attempts(1).request_timeout(ms(500)).lock("a");
     let lease = client().lock("a").try_acquire().await.unwrap();
     let subscribers = || async {
-        let replies = lease
-            .exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)])
-            .await
-            .unwrap();
+        let replies =
+            lease.exec(&[Command::new("PUBSUB").arg("NUMSUB").arg(&channel)]).await.unwrap();
         replies[0].as_array().unwrap()[1].as_i64().unwrap()
     };
     let (most, over) = (Cell::new(0), Cell::new(false));
@@ -58,10 +53,7 @@ async fn a_request_without_an_answer_is_aborted_at_its_time_out() {
             let ended = over.get();
             let now = subscribers().await;
             most.set(most.get().max(now));
-            assert!(
-                most.get() > 0 || !ended,
-                "the request ended before it was seen"
-            );
+            assert!(most.get() > 0 || !ended, "the request ended before it was seen");
             if now == 0 && most.get() > 0 {
                 return;
             }

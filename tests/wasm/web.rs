@@ -135,12 +135,8 @@ async fn a_client_is_the_state_of_an_axum_router() {
         let replies = ran.await.map_err(|error| error.to_string())?;
         Ok(format!("{} left", replies[1].as_i64().unwrap_or(0)))
     }
-    let mut router = Router::new()
-        .route("/stock", get(stock))
-        .with_state(crate::client());
-    let request = axum::http::Request::get("/stock")
-        .body(Body::empty())
-        .unwrap();
+    let mut router = Router::new().route("/stock", get(stock)).with_state(crate::client());
+    let request = axum::http::Request::get("/stock").body(Body::empty()).unwrap();
     let response = router.call(request).await.unwrap();
     assert_eq!(response.status(), 200);
     let body = to_bytes(response.into_body(), 100).await.unwrap();
@@ -164,11 +160,7 @@ async fn a_task_that_wakes_itself_goes_on() {
     web::spawn(Box::pin(poll_fn(move |cx| {
         counts.set(counts.get() + 1);
         cx.waker().wake_by_ref();
-        if counts.get() < 3 {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
+        if counts.get() < 3 { Poll::Pending } else { Poll::Ready(()) }
     })));
     Host::default().sleep(ms(1)).await;
     assert_eq!(polls.get(), 3);
@@ -189,11 +181,7 @@ async fn a_task_that_is_over_has_nobody_woken_in_its_place() {
     web::spawn(Box::pin(poll_fn(move |cx| {
         counts.set(counts.get() + 1);
         *keeps.borrow_mut() = Some(cx.waker().clone());
-        if counts.get() < 2 {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
+        if counts.get() < 2 { Poll::Pending } else { Poll::Ready(()) }
     })));
     Host::default().sleep(ms(1)).await;
     let wake = |waker: &RefCell<Option<Waker>>| waker.take().unwrap().wake();

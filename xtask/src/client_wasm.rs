@@ -17,10 +17,7 @@ pub(crate) const TABLE: &str = "edgelock_table_js";
 /// Makes JavaScript bindings for a crate's [`module`], and optimizes it for size. Writes
 /// `<stem>_bg.js`, `edgelock.wasm` and `names.json` to `folder`.
 pub(crate) fn bind(stem: &str, folder: &Path) -> Result<()> {
-    run(Command::new(tool("bind"))
-        .arg("package")
-        .arg(module(stem))
-        .arg(folder))?;
+    run(Command::new(tool("bind")).arg("package").arg(module(stem)).arg(folder))?;
     run(Command::new(paths::npm_bin("wasm-opt"))
         .args([
             // The second time it finds a few more.

@@ -67,11 +67,7 @@ fn print(
     println!("Worker   {other}");
     println!("bridge   {}", bridge.url());
     println!("\nFor a Worker of your own, or in .dev.vars for `npx wrangler dev`:");
-    for name in [
-        "EDGELOCK_BRIDGE_URL",
-        "EDGELOCK_BRIDGE_CREDENTIAL",
-        "ADMIN_CREDENTIAL",
-    ] {
+    for name in ["EDGELOCK_BRIDGE_URL", "EDGELOCK_BRIDGE_CREDENTIAL", "ADMIN_CREDENTIAL"] {
         println!("  {name}={}", config.binding(name));
     }
     println!("\nA look into Redis, and a stock for the examples of the pages:");

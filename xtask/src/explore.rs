@@ -46,10 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         .env("RUST_BACKTRACE", "0");
     let asked = [
         ("WORLD", options.world.clone()),
-        (
-            "CLIENTS",
-            options.clients.map(|clients| clients.to_string()),
-        ),
+        ("CLIENTS", options.clients.map(|clients| clients.to_string())),
         ("EACH", options.each.map(|each| each.to_string())),
         ("ONLY", options.only.clone()),
         ("SABOTAGE", options.sabotage.clone()),

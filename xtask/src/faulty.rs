@@ -30,16 +30,10 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
             return Ok(());
         }
     }
-    let length = head.lines().find_map(|line| {
-        line.to_ascii_lowercase()
-            .strip_prefix("content-length: ")?
-            .parse()
-            .ok()
-    });
-    std::io::copy(
-        &mut reader.by_ref().take(length.unwrap_or(0)),
-        &mut std::io::sink(),
-    )?;
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    std::io::copy(&mut reader.by_ref().take(length.unwrap_or(0)), &mut std::io::sink())?;
     let path = head.split(' ').nth(1).unwrap_or_default();
     let path = path.trim_end_matches('/');
     if path == "/mute" {
@@ -65,11 +59,7 @@ fn misbehave(path: &str) -> Vec<u8> {
     };
     match path {
         "/redirect" => whole("307 X", "location: /html\r\n", ""),
-        "/html" => whole(
-            "200 OK",
-            "content-type: text/html\r\n",
-            "<html>Sign in</html>",
-        ),
+        "/html" => whole("200 OK", "content-type: text/html\r\n", "<html>Sign in</html>"),
         "/bad-gateway" => whole("502 X", "", "<html>Bad gateway</html>"),
         "/shed" => whole("429 X", "retry-after: 7\r\n", ""),
         "/cut" => "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"result\":[1,".to_owned(),

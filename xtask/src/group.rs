@@ -23,18 +23,12 @@ pub(crate) async fn run(
     use std::os::unix::process::CommandExt;
 
     let program = command.get_program().to_string_lossy().into_owned();
-    command
-        .process_group(0)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = tokio::process::Command::from(command)
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
     let _group = Group::of(&child)?;
-    let stdout = child
-        .stdout
-        .take()
-        .context("the child has a standard output")?;
+    let stdout = child.stdout.take().context("the child has a standard output")?;
     let ended = tokio::time::timeout(limit, async {
         let mut lines = BufReader::new(stdout).split(b'\n');
         while let Some(line) = lines.next_segment().await? {
@@ -105,9 +99,7 @@ mod tests {
         let (mut output, writer) = io::pipe().expect("a pipe");
         let mut command = shell("(sleep 3; echo alive >&2) & echo started; wait");
         command.stderr(writer);
-        let ended = run(command, Duration::from_millis(500), |line| {
-            assert_eq!(line, "started")
-        });
+        let ended = run(command, Duration::from_millis(500), |line| assert_eq!(line, "started"));
         let error = ended.await.expect_err("it does not end").to_string();
         assert!(error.starts_with("not done within"), "{error}");
 

@@ -86,13 +86,9 @@ fn flags() -> Result<Vec<String>> {
 fn nameless_paths() -> Result<Vec<String>> {
     let home = env::var("HOME").context("HOME is not set")?;
     let cargo = env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
-    let sysroot = Command::new("rustc")
-        .args(["--print", "sysroot"])
-        .output()
-        .context("cannot run rustc")?;
+    let sysroot =
+        Command::new("rustc").args(["--print", "sysroot"]).output().context("cannot run rustc")?;
     let sysroot = String::from_utf8(sysroot.stdout)?;
     let folders = [(cargo.as_str(), "cargo"), (sysroot.trim(), "rust")];
-    Ok(folders
-        .map(|(folder, name)| format!("--remap-path-prefix={folder}=/{name}"))
-        .into())
+    Ok(folders.map(|(folder, name)| format!("--remap-path-prefix={folder}=/{name}")).into())
 }

@@ -20,21 +20,13 @@ const BUNDLES: [(&str, &str, &str); 28] = [
     ("esm", "node.ts", NODE),
     ("elsewhere", "elsewhere.ts", NODE),
     ("bundled", "bundled.ts", "--platform=node --format=esm"),
-    (
-        "bundled-conditions",
-        "bundled.ts",
-        "--platform=node --format=cjs --conditions=custom",
-    ),
+    ("bundled-conditions", "bundled.ts", "--platform=node --format=cjs --conditions=custom"),
     ("cli", "cli.ts", NODE),
     ("fuzz", "fuzz.ts", NODE),
     ("telemetry", "telemetry.ts", NODE),
     ("recipes", "recipes.ts", FRAMEWORKS),
     ("recipes-deno", "recipes_deno.ts", NODE),
-    (
-        "cjs",
-        "elsewhere.ts",
-        "--platform=node --format=cjs --packages=external",
-    ),
+    ("cjs", "elsewhere.ts", "--platform=node --format=cjs --packages=external"),
     ("testing", "testing.ts", NODE),
     ("webdis", "webdis.ts", NODE),
     ("several", "several.ts", NODE),
@@ -72,38 +64,22 @@ pub(crate) fn prepare() -> Result<()> {
         fs::remove_dir_all(&project)?;
     }
     fs::create_dir_all(&project)?;
-    fs::write(
-        project.join("package.json"),
-        r#"{ "private": true, "type": "module" }"#,
-    )?;
+    fs::write(project.join("package.json"), r#"{ "private": true, "type": "module" }"#)?;
     let here = |program: &str| {
         let mut command = Command::new(program);
         command.current_dir(&project);
         command
     };
-    run(here("npm")
-        .args(["pack", "--silent"])
-        .arg(paths::npm_package()))?;
-    let install = [
-        "install",
-        "--silent",
-        "--offline",
-        "--no-audit",
-        "--no-fund",
-    ];
+    run(here("npm").args(["pack", "--silent"]).arg(paths::npm_package()))?;
+    let install = ["install", "--silent", "--offline", "--no-audit", "--no-fund"];
     run(here("npm").args(install).arg(tarball()?))?;
 
     let npm = paths::root().join("npm");
     for folder in ["test", "examples"] {
         copy(&npm.join(folder), &project.join(folder))?;
     }
-    fs::copy(
-        npm.join("tsconfig.json"),
-        project.join("test/tsconfig.base.json"),
-    )?;
-    run(Command::new(paths::tsc())
-        .arg("--project")
-        .arg(project.join("test")))?;
+    fs::copy(npm.join("tsconfig.json"), project.join("test/tsconfig.base.json"))?;
+    run(Command::new(paths::tsc()).arg("--project").arg(project.join("test")))?;
     for (name, entry, arguments) in BUNDLES {
         run(Command::new(paths::npm_bin("esbuild"))
             .current_dir(project.join("test"))
@@ -113,14 +89,12 @@ pub(crate) fn prepare() -> Result<()> {
             .args(arguments.split(' '))
             .arg(format!("--outfile={}", bundle(name).display())))?;
     }
-    run(Command::new(paths::npm_bin("vite"))
-        .current_dir(project.join("test"))
-        .args([
-            "build",
-            "--logLevel=warn",
-            "--emptyOutDir",
-            "--outDir=../vite",
-        ]))?;
+    run(Command::new(paths::npm_bin("vite")).current_dir(project.join("test")).args([
+        "build",
+        "--logLevel=warn",
+        "--emptyOutDir",
+        "--outDir=../vite",
+    ]))?;
     let page = r#"<script type="module" src="/index.js"></script>"#;
     fs::write(project.join("browser/index.html"), page)?;
     // The project's own manifest says that scripts are ES modules.
@@ -151,15 +125,11 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
         command
     };
     let mut packed = script("node".into(), "packed");
-    packed
-        .arg(tarball()?)
-        .arg(project().join("node_modules/edgelock"));
+    packed.arg(tarball()?).arg(project().join("node_modules/edgelock"));
     let mut cli = script("node".into(), "cli");
     cli.arg(project().join("node_modules/.bin/edgelock"));
     let mut workerd = Command::new(paths::workerd());
-    workerd
-        .args(["test", "config.capnp"])
-        .current_dir(project().join("workerd"));
+    workerd.args(["test", "config.capnp"]).current_dir(project().join("workerd"));
     let deno_program = program("@deno/linux-x64-glibc", "deno");
     let deno = |name: &str| {
         let mut command = Command::new(&deno_program);
@@ -190,16 +160,11 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
     let mut hosts: Vec<_> = [workerd_heap, node_heap].map(one).into();
     hosts.push(
         // Both unpack the browser if it is not there yet.
-        (
-            "npm: in Chromium, by esbuild and by Vite",
-            vec![chromium("browser")?, chromium("vite")?],
-        ),
+        ("npm: in Chromium, by esbuild and by Vite", vec![chromium("browser")?, chromium("vite")?]),
     );
     hosts.push((
         "npm: in Node, bundled",
-        ["bundled", "bundled-conditions"]
-            .map(|name| script("node".into(), name))
-            .into(),
+        ["bundled", "bundled-conditions"].map(|name| script("node".into(), name)).into(),
     ));
     hosts.extend(
         [
@@ -209,17 +174,11 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
             ("npm: in Node 22", script(node_22, "elsewhere")),
             ("npm: in workerd", workerd),
             ("npm: in Vercel's edge runtime", edge),
-            (
-                "npm: in Bun",
-                script(program("@oven/bun-linux-x64", "bin/bun"), "elsewhere"),
-            ),
+            ("npm: in Bun", script(program("@oven/bun-linux-x64", "bin/bun"), "elsewhere")),
             ("npm: in Deno", deno("elsewhere")),
             ("npm: what is packed", packed),
             ("npm: in Node, over webdis", script("node".into(), "webdis")),
-            (
-                "npm: in Node, over a table",
-                script("node".into(), "testing"),
-            ),
+            ("npm: in Node, over a table", script("node".into(), "testing")),
             (
                 "npm: turns that requests share in workerd",
                 beside_workerd("turns-workerd", "turns-worker"),
@@ -228,20 +187,11 @@ pub(crate) fn hosts() -> Result<Vec<(&'static str, Vec<Command>)>> {
                 "npm: callers that hang up on a Worker",
                 beside_workerd("hangups-workerd", "hangups-worker"),
             ),
-            (
-                "npm: whatever callers pass and bridges answer",
-                script("node".into(), "fuzz"),
-            ),
+            ("npm: whatever callers pass and bridges answer", script("node".into(), "fuzz")),
             ("npm: the recipes", script("node".into(), "recipes")),
             ("npm: the recipe for Deno Deploy", deno("recipes-deno")),
-            (
-                "npm: events as OpenTelemetry has them",
-                script("node".into(), "telemetry"),
-            ),
-            (
-                "npm: in Node, over several bridges",
-                script("node".into(), "several"),
-            ),
+            ("npm: events as OpenTelemetry has them", script("node".into(), "telemetry")),
+            ("npm: in Node, over several bridges", script("node".into(), "several")),
             ("npm: in Deno, with few permissions", deno_narrow),
         ]
         .map(one),
@@ -260,10 +210,7 @@ pub(crate) fn heap_hosts() -> [(&'static str, Command); 3] {
     let workerd = beside_workerd("heap-workerd", "heap-worker");
     [
         ("npm: what calls leave behind in workerd", workerd),
-        (
-            "npm: what calls leave behind in Node, without finalizers",
-            node(&[]),
-        ),
+        ("npm: what calls leave behind in Node, without finalizers", node(&[])),
         ("npm: what calls leave behind in Node", node(&["finalized"])),
     ]
 }
@@ -296,9 +243,7 @@ pub(crate) fn program(package: &str, path: &str) -> PathBuf {
 fn tarball() -> Result<PathBuf> {
     let names = fs::read_dir(project())?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut tarballs = names.filter(|path| path.extension().is_some_and(|end| end == "tgz"));
-    tarballs
-        .next()
-        .context("npm packed nothing: run `cargo xtask build-npm`")
+    tarballs.next().context("npm packed nothing: run `cargo xtask build-npm`")
 }
 
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -353,14 +298,7 @@ mod tests {
     #[test]
     fn what_typescript_promises_of_other_kinds_is_what_rust_does() {
         let of_all = in_rust("every_kind");
-        for kind in [
-            "take_over",
-            "reservations",
-            "read_write",
-            "once",
-            "throttle",
-            "debounce",
-        ] {
+        for kind in ["take_over", "reservations", "read_write", "once", "throttle", "debounce"] {
             let mut rust = in_rust(kind).into_iter();
             for name in in_typescript(kind) {
                 let is_there = of_all.contains(&name) || rust.any(|promise| promise == name);
@@ -384,12 +322,8 @@ mod tests {
     fn the_pages_of_hosts_show_the_recipes_that_are_run() {
         let pages = fs::read_dir(paths::root().join("docs/hosts")).expect("pages");
         let pages = pages.map(|page| page.expect("a page").path());
-        let pages: Vec<_> = pages
-            .chain([paths::root().join("docs/recipes.md")])
-            .collect();
-        let pages = pages
-            .iter()
-            .map(|page| fs::read_to_string(page).expect("a page"));
+        let pages: Vec<_> = pages.chain([paths::root().join("docs/recipes.md")]).collect();
+        let pages = pages.iter().map(|page| fs::read_to_string(page).expect("a page"));
         let pages = pages.collect::<String>();
         let tests = [
             "recipe.ts",
@@ -425,9 +359,7 @@ mod tests {
     fn the_readme_shows_examples_that_compile_as_they_stand() {
         let readme = text("README.md");
         let shown = readme.split("```ts\n").skip(1);
-        let shown: Vec<_> = shown
-            .filter_map(|block| block.split("```").next())
-            .collect();
+        let shown: Vec<_> = shown.filter_map(|block| block.split("```").next()).collect();
         assert_eq!(shown.join("\n"), text("npm/examples/readme.ts"));
     }
 

@@ -38,9 +38,7 @@ async fn sell_in_a_folder_of_ones_own(desk: &Desk) -> Result<()> {
     let folder = desk.place("far/sale")?;
     worker_build::copy_sale(&folder)?;
     let mut reader = Reader::at(&folder, desk, &printed)?;
-    reader
-        .follow("worker/README.md", "In a folder of your own", LAMPS)
-        .await
+    reader.follow("worker/README.md", "In a folder of your own", LAMPS).await
 }
 
 /// Follows the Worker's page, changes the Worker while it runs, and looks at how it was built.
@@ -49,13 +47,8 @@ async fn build_in_a_fresh_clone(desk: &Desk) -> Result<()> {
     let clone = desk.fresh_clone()?;
     let mut reader = Reader::at(&clone, desk, &printed)?;
     let last = "--dry-run: exiting now.";
-    reader
-        .follow("worker/README.md", "In wrangler", last)
-        .await?;
-    ensure!(
-        is_built(&clone, "deployed")?,
-        "what is deployed is not optimized"
-    );
+    reader.follow("worker/README.md", "In wrangler", last).await?;
+    ensure!(is_built(&clone, "deployed")?, "what is deployed is not optimized");
 
     let page = clone.join("worker/src/page.html");
     let saved = fs::read_to_string(&page)?.replace("Flash sale", "Saved sale");
@@ -87,9 +80,7 @@ async fn follow_pages(desk: &Desk) -> Result<()> {
     let place = desk.place("far/away")?;
 
     let mut reader = Reader::at(&place, desk, &printed)?;
-    reader
-        .follow(GUIDE, "In a Worker, in Rust", SOLD_OUT)
-        .await?;
+    reader.follow(GUIDE, "In a Worker, in Rust", SOLD_OUT).await?;
     // The editor and this command take the target from the same configuration. For release, all is
     // compiled by now.
     let seen = reader.run("cargo build --quiet --release").await;
@@ -102,16 +93,12 @@ async fn follow_pages(desk: &Desk) -> Result<()> {
 
     let mut reader = Reader::at(&desk.place(place.join("project"))?, desk, &printed)?;
     let page = "npm/README.md";
-    reader
-        .follow(page, "edgelock", "nobody else is here, fence ")
-        .await?;
+    reader.follow(page, "edgelock", "nobody else is here, fence ").await?;
     use_the_command_line(&mut reader, page).await?;
 
     let mut reader = Reader::at(&desk.clone(), desk, &printed)?;
     let answer = r#"{"result":"OK"}"#;
-    reader
-        .follow("bridge/README.md", "edgelock-bridge", answer)
-        .await
+    reader.follow("bridge/README.md", "edgelock-bridge", answer).await
 }
 
 /// Types the commands that `cargo xtask dev` printed, and then the cart of the Worker's page.
@@ -122,9 +109,7 @@ async fn ask_the_worker(reader: &mut Reader<'_>, printed: &str) -> Result<()> {
         last = answer(reader, command).await?;
     }
     ensure!(last.contains(r#""winners":["ann"]"#), "the lottery: {last}");
-    let worker = lines
-        .clone()
-        .find_map(|line| line.strip_prefix("Worker   "));
+    let worker = lines.clone().find_map(|line| line.strip_prefix("Worker   "));
     let worker = worker.context("an address")?;
     reader.run(&format!("WORKER={worker}")).await?;
     for step in steps("worker/README.md", "Bodies")? {
@@ -140,10 +125,7 @@ async fn ask_the_worker(reader: &mut Reader<'_>, printed: &str) -> Result<()> {
 /// What a command prints, which must not be a problem of the Worker.
 async fn answer(reader: &mut Reader<'_>, command: &str) -> Result<String> {
     let printed = reader.run(command).await?;
-    ensure!(
-        !printed.contains(r#""code":"#),
-        "{command} printed {printed}"
-    );
+    ensure!(!printed.contains(r#""code":"#), "{command} printed {printed}");
     Ok(printed)
 }
 
@@ -166,13 +148,7 @@ async fn use_the_command_line(reader: &mut Reader<'_>, page: &str) -> Result<()>
 /// Types what the guide begins with. Returns its terminal, and what it printed.
 async fn dev(desk: &Desk) -> Result<(Terminal, String)> {
     let steps = steps(GUIDE, "A first lock")?;
-    let [
-        Step::Type {
-            command,
-            at: Place::Clone,
-        },
-    ] = steps.as_slice()
-    else {
+    let [Step::Type { command, at: Place::Clone }] = steps.as_slice() else {
         bail!("the guide begins with {steps:?}");
     };
     let mut terminal = Terminal::open(&desk.clone(), desk.command())?;

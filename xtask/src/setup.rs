@@ -39,9 +39,7 @@ pub(crate) fn run(needs: Needs) -> Result<()> {
         system(needs)?;
         npm::install(needs)?;
         python(needs)?;
-        tools
-            .join()
-            .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        tools.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
     })?;
     // It is linked with OpenSSL, which `system` installs.
     worker_build(needs)?;
@@ -70,11 +68,7 @@ fn rust(needs: Needs) -> Result<()> {
     let sysroot = PathBuf::from(output(Command::new("rustc").args(["--print", "sysroot"]))?);
     let targets = [
         ("wasm32-unknown-unknown", "which the edge runs", true),
-        (
-            component::TARGET,
-            "which hosts of WASI run",
-            needs == Needs::Everything,
-        ),
+        (component::TARGET, "which hosts of WASI run", needs == Needs::Everything),
     ];
     for (target, what, is_needed) in targets {
         if is_needed && !sysroot.join("lib/rustlib").join(target).exists() {
@@ -88,9 +82,7 @@ fn rust(needs: Needs) -> Result<()> {
     let checks = [("rustfmt", "cargo-fmt"), ("clippy", "cargo-clippy")];
     for (component, program) in checks {
         if needs == Needs::Everything && !sysroot.join("bin").join(program).exists() {
-            say(&format!(
-                "the Rust component {component}, which checks the source"
-            ));
+            say(&format!("the Rust component {component}, which checks the source"));
             run_or_say(
                 Command::new("rustup").args(["component", "add", component]),
                 &format!("rustup component add {component}"),
@@ -172,10 +164,7 @@ fn debian(packages: &[(&str, &str)]) -> Result<()> {
         say(&format!("{package}, by apt-get: {why}"));
     }
     let names: Vec<_> = packages.iter().map(|(package, _)| *package).collect();
-    let by_hand = format!(
-        "sudo apt-get update && sudo apt-get install -y {}",
-        names.join(" ")
-    );
+    let by_hand = format!("sudo apt-get update && sudo apt-get install -y {}", names.join(" "));
     let install = ["install", "--yes", "--no-install-recommends"];
     let mut apt_get_install = apt_get();
     apt_get_install.args(install).args(NO_SERVICE_OF_WEBDIS);
@@ -251,9 +240,7 @@ fn worker_build(needs: Needs) -> Result<()> {
     if needs != Needs::Everything || is_stamped(&stamp, WORKER_BUILD) {
         return Ok(());
     }
-    say(&format!(
-        "{WORKER_BUILD}, by cargo: users build Workers with it"
-    ));
+    say(&format!("{WORKER_BUILD}, by cargo: users build Workers with it"));
     cargo_install(&[WORKER_BUILD, "--bin", "worker-build"])?;
     fs::write(stamp, WORKER_BUILD).map_err(Into::into)
 }
@@ -263,19 +250,11 @@ fn worker_build(needs: Needs) -> Result<()> {
 fn cargo_install(what: &[&str]) -> Result<()> {
     let mut cargo = paths::cargo();
     cargo.args(["install", "--locked", "--force"]).args(what);
-    cargo
-        .arg("--root")
-        .arg(paths::tools())
-        .arg("--target-dir")
-        .arg(compiled());
+    cargo.arg("--root").arg(paths::tools()).arg("--target-dir").arg(compiled());
     cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
     run_or_say(
         &mut cargo,
-        &format!(
-            "cargo install --locked --root {} {}",
-            paths::tools().display(),
-            what.join(" ")
-        ),
+        &format!("cargo install --locked --root {} {}", paths::tools().display(), what.join(" ")),
     )
 }
 
@@ -304,26 +283,15 @@ fn python(needs: Needs) -> Result<()> {
         wanted.split_whitespace().collect::<Vec<_>>().join(" ")
     ));
     run_or_say(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder),
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder),
         "sudo apt-get install -y python3-venv",
     )?;
     let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--requirement",
-    ])
-    .arg(&requirements);
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"])
+        .arg(&requirements);
     run_or_say(
         &mut pip,
-        &format!(
-            "{} install -r {}",
-            folder.join("bin/pip").display(),
-            requirements.display()
-        ),
+        &format!("{} install -r {}", folder.join("bin/pip").display(), requirements.display()),
     )?;
     fs::write(stamp, wanted)?;
     valkey(&mut Command::new(folder.join("bin/pip")))
@@ -333,8 +301,5 @@ fn python(needs: Needs) -> Result<()> {
 fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines().skip_while(|line| *line != name);
-    lines
-        .nth(1)?
-        .strip_prefix("version = \"")?
-        .strip_suffix('"')
+    lines.nth(1)?.strip_prefix("version = \"")?.strip_suffix('"')
 }

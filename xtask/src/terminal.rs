@@ -57,15 +57,9 @@ impl Terminal {
     pub(crate) async fn run(&mut self, command: &str) -> Result<String> {
         self.enter(command).await?;
         let mut printed = String::new();
-        let ended = self.read(&mut printed, |line| {
-            Some(line.strip_prefix(ENDED)?.to_owned())
-        });
+        let ended = self.read(&mut printed, |line| Some(line.strip_prefix(ENDED)?.to_owned()));
         let status = ended.await.with_context(|| command.trim().to_owned())?;
-        ensure!(
-            status == "0",
-            "{} ended with {status}:\n{printed}",
-            command.trim()
-        );
+        ensure!(status == "0", "{} ended with {status}:\n{printed}", command.trim());
         // This line end belongs to the line that says that the command has ended.
         printed.pop();
         Ok(printed)

@@ -46,14 +46,10 @@ pub(crate) fn run_quick() -> Result<bool> {
         report.run(formatting()).await;
         report.run(clippy()).await;
         let rules = cargo("test --workspace --test it -- docs:: invariants::");
-        report
-            .run(tests("rules of sources and pages", 10, rules))
-            .await;
+        report.run(tests("rules of sources and pages", 10, rules)).await;
         let mut types = Command::new(paths::tsc());
         types.args(["--noEmit", "--project", "npm"]);
-        report
-            .run(Step::new("types of the npm package", 2, types))
-            .await;
+        report.run(Step::new("types of the npm package", 2, types)).await;
         Ok(report.finish())
     })
 }
@@ -119,13 +115,9 @@ async fn steps(xtask: &Path) -> Report {
 
     // Only the simulation always needs a core, so it takes what the others leave.
     let mut meanwhile = Report::default();
-    let simulation = native_tests("the simulation", 30, &simulated, &[], &bridge)
-        .giving_way()
-        .quiet();
-    tokio::join!(
-        meanwhile.run(simulation),
-        on_real_parts(xtask, &others, &bridge, &mut report)
-    );
+    let simulation =
+        native_tests("the simulation", 30, &simulated, &[], &bridge).giving_way().quiet();
+    tokio::join!(meanwhile.run(simulation), on_real_parts(xtask, &others, &bridge, &mut report));
     report.append(meanwhile);
     report
 }
@@ -235,9 +227,7 @@ fn native_tests(
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let commands = tests.iter().map(|tests| {
         let mut command = tests.command(arguments);
-        command
-            .env(BRIDGE_BIN, bridge)
-            .env("RUST_TEST_THREADS", (3 * cores).to_string());
+        command.env(BRIDGE_BIN, bridge).env("RUST_TEST_THREADS", (3 * cores).to_string());
         command
     });
     Step::of(name, minutes, commands.collect()).counts(Counts::Tests)
@@ -267,10 +257,7 @@ async fn checks_of_rust(report: &mut Report) -> Result<Vec<Tests>, Failed> {
     report.run(clippy()).await;
     for (name, what) in [
         ("clippy for wasm", format!("{WASM} --lib")),
-        (
-            "clippy for components",
-            format!("--target {} -p edgelock --lib", component::TARGET),
-        ),
+        ("clippy for components", format!("--target {} -p edgelock --lib", component::TARGET)),
     ] {
         let clippy = format!("clippy {what} --test wasm -- -D warnings");
         report.run(check(name, 12, &clippy)).await;

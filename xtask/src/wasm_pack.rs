@@ -28,19 +28,14 @@ pub(crate) fn run() -> Result<()> {
     let bridge = Bridge::options().binary(build_bridge("dev")?);
     let bridge = bridge.option("--allow-origin=*").start()?;
 
-    let (crate_folder, built) = (
-        paths::root().join("examples/wasm_pack"),
-        paths::target().join("wasm-pack"),
-    );
+    let (crate_folder, built) =
+        (paths::root().join("examples/wasm_pack"), paths::target().join("wasm-pack"));
     fs::create_dir_all(&built)?;
     let target = alone("examples/wasm_pack")?;
     let packages = built.join("packages");
     let pack = |arguments: &[&str]| -> Result<Command> {
         let mut command = with(&bridge, &wasm_pack)?;
-        command
-            .args(arguments)
-            .current_dir(&crate_folder)
-            .env("CARGO_TARGET_DIR", &target);
+        command.args(arguments).current_dir(&crate_folder).env("CARGO_TARGET_DIR", &target);
         Ok(command)
     };
     for target in ["web", "bundler", "nodejs"] {
@@ -54,10 +49,7 @@ pub(crate) fn run() -> Result<()> {
 
     passes(&mut pack(&["test", "--node"])?)?;
     let sandbox = built.join("webdriver.json");
-    fs::write(
-        &sandbox,
-        r#"{ "goog:chromeOptions": { "args": ["--no-sandbox"] } }"#,
-    )?;
+    fs::write(&sandbox, r#"{ "goog:chromeOptions": { "args": ["--no-sandbox"] } }"#)?;
     let mut in_chrome = pack(&["test", "--headless", "--chrome", "--chromedriver"])?;
     in_chrome.arg(driver);
     passes(in_chrome.env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", sandbox))
@@ -82,9 +74,6 @@ fn passes(tests: &mut Command) -> Result<()> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     eprintln!("{said}");
-    ensure!(
-        output.status.success() && said.contains(PASSED),
-        "no test passed"
-    );
+    ensure!(output.status.success() && said.contains(PASSED), "no test passed");
     Ok(())
 }

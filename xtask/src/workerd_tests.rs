@@ -39,28 +39,17 @@ global.__wbg_test_output_writeln = (line) => global.__wbgtest_og_console_log(lin
 pub(crate) fn stand_in(xtask: &Path) -> Result<tempfile::TempDir> {
     use std::os::unix::fs::PermissionsExt;
 
-    let folder = tempfile::Builder::new()
-        .prefix("edgelock-node-")
-        .tempdir()?;
+    let folder = tempfile::Builder::new().prefix("edgelock-node-").tempdir()?;
     let script = folder.path().join("node");
-    let xtask = xtask
-        .to_str()
-        .context("the path of xtask is not UTF-8")?
-        .replace('\'', r"'\''");
-    fs::write(
-        &script,
-        format!("#!/bin/sh\nexec '{xtask}' workerd-tests \"$@\"\n"),
-    )?;
+    let xtask = xtask.to_str().context("the path of xtask is not UTF-8")?.replace('\'', r"'\''");
+    fs::write(&script, format!("#!/bin/sh\nexec '{xtask}' workerd-tests \"$@\"\n"))?;
     fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
     Ok(folder)
 }
 
 /// Runs what the runner calls as `node [--flag…] run.mjs`.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
-    let script = arguments
-        .iter()
-        .map(PathBuf::from)
-        .find(|path| path.ends_with("run.mjs"));
+    let script = arguments.iter().map(PathBuf::from).find(|path| path.ends_with("run.mjs"));
     let script = script.context("expected run.mjs: is WASM_BINDGEN_USE_NODE_EXPERIMENTAL set?")?;
     let folder = script.parent().context("run.mjs is in a folder")?;
     adapt_glue(&folder.join("wasm-bindgen-test.js"))?;
@@ -68,10 +57,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     fs::write(folder.join("main.js"), MAIN)?;
     fs::write(folder.join("before.js"), BEFORE)?;
 
-    let names: Vec<_> = env::vars()
-        .map(|(name, _)| name)
-        .filter(|name| name.starts_with("EDGELOCK_"))
-        .collect();
+    let names: Vec<_> =
+        env::vars().map(|(name, _)| name).filter(|name| name.starts_with("EDGELOCK_")).collect();
     fs::write(
         folder.join("config.capnp"),
         workerd_config("main.js", &workerd_modules(folder)?, &names)?,
@@ -87,13 +74,9 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
 fn adapt_glue(path: &Path) -> Result<()> {
     let glue = fs::read_to_string(path)?;
     let loads = |line: &str| {
-        [
-            "import { readFileSync }",
-            "const wasmUrl =",
-            "const wasmBytes =",
-        ]
-        .iter()
-        .any(|start| line.starts_with(start))
+        ["import { readFileSync }", "const wasmUrl =", "const wasmBytes ="]
+            .iter()
+            .any(|start| line.starts_with(start))
     };
     let mut imported = false;
     let adapted: Vec<_> = glue
@@ -107,11 +90,7 @@ fn adapt_glue(path: &Path) -> Result<()> {
             "import wasmModule from './wasm-bindgen-test_bg.wasm';"
         })
         .collect();
-    ensure!(
-        imported,
-        "wasm-bindgen loads its wasm in a new way: see {}",
-        path.display()
-    );
+    ensure!(imported, "wasm-bindgen loads its wasm in a new way: see {}", path.display());
     fs::write(path, adapted.join("\n")).map_err(Into::into)
 }
 
@@ -119,10 +98,7 @@ fn adapt_script(path: &Path) -> Result<()> {
     let script = fs::read_to_string(path)?;
     let exit = "import { exit } from 'node:process'";
     let (Some((body, _)), true) = (script.rsplit_once("main(tests)"), script.contains(exit)) else {
-        bail!(
-            "wasm-bindgen-test-runner writes another run.mjs: see {}",
-            path.display()
-        );
+        bail!("wasm-bindgen-test-runner writes another run.mjs: see {}", path.display());
     };
     let (imports, rest): (Vec<_>, Vec<_>) = body
         .lines()

@@ -14,9 +14,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn dev_says_where_everything_is_and_leaves_no_process() {
-    let port = testkit::stack::free_port()
-        .expect("a free port")
-        .to_string();
+    let port = testkit::stack::free_port().expect("a free port").to_string();
     let dev = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["dev", "--port", &port, "--credential", "the-same-each-time"])
         .stdout(Stdio::piped())
@@ -25,10 +23,7 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
     let stdout = BufReader::new(dev.0.stdout.take().expect("it has a standard output"));
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
-        stdout
-            .lines()
-            .map_while(Result::ok)
-            .try_for_each(|line| sender.send(line))
+        stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
     });
     let (mut ports, mut pages, mut hints) = (Vec::new(), 0, Vec::new());
     while let Ok(line) = lines.recv_timeout(START_LIMIT)
@@ -50,10 +45,7 @@ fn dev_says_where_everything_is_and_leaves_no_process() {
         "two Workers, one of them with the page, and a bridge"
     );
     assert_eq!(pages, 1);
-    assert_eq!(
-        hints[0],
-        format!("EDGELOCK_BRIDGE_URL=http://127.0.0.1:{port}")
-    );
+    assert_eq!(hints[0], format!("EDGELOCK_BRIDGE_URL=http://127.0.0.1:{port}"));
     assert_eq!(hints[1], "EDGELOCK_BRIDGE_CREDENTIAL=the-same-each-time");
     for hint in &hints[2..] {
         let pasted = Command::new("sh").args(["-c", hint]).output().expect("sh");

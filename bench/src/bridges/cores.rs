@@ -28,9 +28,7 @@ pub(super) fn pin(process: u32, core: usize) -> Result<()> {
 /// Lets all threads of a process run ahead of every other program.
 pub(super) fn put_first(process: u32) -> Result<()> {
     run(
-        Command::new("chrt")
-            .args(["--all-tasks", "--rr", "--pid", "1"])
-            .arg(process.to_string()),
+        Command::new("chrt").args(["--all-tasks", "--rr", "--pid", "1"]).arg(process.to_string()),
         "real time is for administrators",
     )
 }
@@ -38,9 +36,7 @@ pub(super) fn put_first(process: u32) -> Result<()> {
 /// Both programs are of util-linux.
 fn run(command: &mut Command, otherwise: &str) -> Result<()> {
     let name = command.get_program().to_owned();
-    let ran = command
-        .output()
-        .with_context(|| format!("there is no {}", name.display()))?;
+    let ran = command.output().with_context(|| format!("there is no {}", name.display()))?;
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     ensure!(ran.status.success(), "{otherwise}: {said}");
     Ok(())
@@ -56,9 +52,8 @@ impl Ticks {
             let line = line.context("/proc/stat tells of each core")?;
             // User, nice, system, idle, waiting, two kinds of interrupts, and time taken by the
             // host.
-            let counts: Vec<u64> = (line.split_whitespace().take(8))
-                .map(str::parse)
-                .collect::<Result<_, _>>()?;
+            let counts: Vec<u64> =
+                (line.split_whitespace().take(8)).map(str::parse).collect::<Result<_, _>>()?;
             let all: u64 = counts.iter().sum();
             let idle: u64 = counts.iter().skip(3).take(2).sum();
             ticks.busy += all - idle;

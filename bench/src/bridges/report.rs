@@ -37,10 +37,7 @@ pub(super) fn targets(entrants: &[Entrant]) -> Vec<(Target, [f64; 2])> {
                 figure: median(ratios.clone()),
                 bound: Bound::AtLeast(other.target),
             };
-            let range = [
-                ratios.clone().fold(f64::NAN, f64::min),
-                ratios.fold(f64::NAN, f64::max),
-            ];
+            let range = [ratios.clone().fold(f64::NAN, f64::min), ratios.fold(f64::NAN, f64::max)];
             targets.push((target, range));
         };
         target("requests/s, ours to theirs", |s| s.per_second);

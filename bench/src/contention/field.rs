@@ -118,13 +118,7 @@ impl Field {
         let round = self.turn * u32::try_from(waiters.div_ceil(names))?;
         let query = format!("{}&names={names}", kind.query());
         let figures = self.figures(&query, waiters, round, TURNS_EACH).await?;
-        let cell = Cell {
-            kind,
-            turn: self.turn,
-            waiters,
-            names,
-            figures,
-        };
+        let cell = Cell { kind, turn: self.turn, waiters, names, figures };
         eprintln!("{}", cell.row());
         Ok(cell)
     }

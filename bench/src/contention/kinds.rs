@@ -33,11 +33,7 @@ struct Case {
 
 impl Case {
     fn new(name: impl Into<String>, query: impl Into<String>, at_once: u64) -> Self {
-        Self {
-            name: name.into(),
-            query: format!("{}&names=1", query.into()),
-            at_once,
-        }
+        Self { name: name.into(), query: format!("{}&names=1", query.into()), at_once }
     }
 }
 

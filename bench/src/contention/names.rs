@@ -81,10 +81,8 @@ impl Names {
             create.exec(&mut redis)?;
             created = next;
         }
-        let variables = [
-            ("EDGELOCK_BRIDGE_URL", bridge.url()),
-            ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
-        ];
+        let variables =
+            [("EDGELOCK_BRIDGE_URL", bridge.url()), ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())];
         Ok(Self {
             count,
             node: NodeScript::start(script, variables)?,
@@ -115,15 +113,8 @@ impl fmt::Display for Ratio {
         let row = |what, [one, many]: [f64; 2], ratio| {
             format!("{what:30} {one:8.0} {many:12.0} {ratio:8.3}")
         };
-        writeln!(
-            f,
-            "a turn without delay or waiters   1 name {CROWD:>6} names  × one"
-        )?;
+        writeln!(f, "a turn without delay or waiters   1 name {CROWD:>6} names  × one")?;
         writeln!(f, "{}", row("latency, µs", self.latency_us, self.latency))?;
-        write!(
-            f,
-            "{}",
-            row("CPU of bridge and Redis, µs", self.cpu_us, self.cpu)
-        )
+        write!(f, "{}", row("CPU of bridge and Redis, µs", self.cpu_us, self.cpu))
     }
 }

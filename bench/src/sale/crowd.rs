@@ -43,10 +43,7 @@ impl FromStr for Crowd {
             Some(per_second) => Self::Arrivals(per_second.parse()?),
             None => Self::Customers(text.parse()?),
         };
-        ensure!(
-            !matches!(crowd, Self::Customers(0) | Self::Arrivals(0)),
-            "nobody comes"
-        );
+        ensure!(!matches!(crowd, Self::Customers(0) | Self::Arrivals(0)), "nobody comes");
         Ok(crowd)
     }
 }
@@ -170,8 +167,7 @@ impl Customers {
     async fn again_and_again(self: Rc<Self>, number: usize, count: usize) {
         for turn in (number..).step_by(count) {
             let Some(id) = self.next() else { return };
-            self.order(id, turn % self.workers.len(), Instant::now())
-                .await;
+            self.order(id, turn % self.workers.len(), Instant::now()).await;
         }
     }
 

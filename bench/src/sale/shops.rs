@@ -50,9 +50,7 @@ pub(super) fn bundle() -> Result<PathBuf> {
     programs::xtask(&["build-npm"])?;
     let package = paths::npm_package().join("workerd.js");
     let folder = paths::target().join("bench/sale");
-    let scripts = [
-        "constant", "script", "gathered", "object", "lock", "package",
-    ];
+    let scripts = ["constant", "script", "gathered", "object", "lock", "package"];
     programs::run(
         Command::new(paths::npm_bin("esbuild"))
             .args(scripts.map(|script| format!("bench/scripts/sale/{script}.js")))
@@ -103,9 +101,7 @@ impl Open {
         let object = (shop == Shop::Object)
             .then(|| Worker::start(&WorkerConfig::bare(&build).object("Sale")))
             .transpose()?;
-        let far = object
-            .as_ref()
-            .map_or_else(|| bridge.url().to_owned(), Worker::url);
+        let far = object.as_ref().map_or_else(|| bridge.url().to_owned(), Worker::url);
         let way = LatencyProxy::to(&far, Duration::from_millis(setting.round_trip_ms))?;
         let config = WorkerConfig::new(build, &bridge)
             .bind("EDGELOCK_BRIDGE_URL", way.url())

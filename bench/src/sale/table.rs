@@ -102,11 +102,8 @@ impl fmt::Display for Table {
             for column in &COLUMNS {
                 let (head, digits, ..) = column;
                 let (width, figure) = (head.chars().count() + 2, self.median(*shop, column));
-                let text = if figure.is_finite() {
-                    format!("{figure:.digits$}")
-                } else {
-                    String::new()
-                };
+                let text =
+                    if figure.is_finite() { format!("{figure:.digits$}") } else { String::new() };
                 write!(f, "{text:>width$}")?;
             }
         }

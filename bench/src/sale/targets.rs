@@ -45,12 +45,8 @@ const TARGETS: [(&str, &str, Bound); 25] = [
 /// Prints those for which the table with this title has the figures.
 pub(super) fn print(title: &str, table: &Table) {
     for &(_, what, bound) in TARGETS.iter().filter(|(known, ..)| *known == title) {
-        let target = Target {
-            who: "edgelock",
-            what,
-            figure: table.figure(Shop::Edgelock, what),
-            bound,
-        };
+        let target =
+            Target { who: "edgelock", what, figure: table.figure(Shop::Edgelock, what), bound };
         if !target.figure.is_nan() {
             println!("{target}");
         }

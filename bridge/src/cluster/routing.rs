@@ -125,11 +125,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_command_that_was_held_back_often_is_redirected_all_the_same() {
         let server = Server::at("redis://127.0.0.1:7000").unwrap();
-        let limits = Limits {
-            timeout: Duration::from_secs(1),
-            max_reply: 1,
-            budget: Budget::default(),
-        };
+        let limits =
+            Limits { timeout: Duration::from_secs(1), max_reply: 1, budget: Budget::default() };
         let map = SlotMap::from(server, limits).unwrap();
         let here = NodeAddr::parse("127.0.0.1:7000").unwrap();
         map.node(&here);

@@ -141,9 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.unsent.clear();
         self.unsent.shrink_to(KEPT);
         self.sent = 0;
-        Pin::new(&mut self.wire)
-            .poll_flush(cx)
-            .map_err(|error| error.kind())
+        Pin::new(&mut self.wire).poll_flush(cx).map_err(|error| error.kind())
     }
 
     /// Reads until there is nothing more. Ready only at the end of the connection.

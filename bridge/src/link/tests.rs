@@ -13,11 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection of those with messages if it has a receiver for them, and Redis' end of it.
 fn connected(room: usize, messages: Option<UnboundedSender<Message>>) -> (Link, DuplexStream) {
-    let limits = Limits {
-        timeout: TIMEOUT,
-        max_reply: 1_000_000,
-        budget: Budget::default(),
-    };
+    let limits = Limits { timeout: TIMEOUT, max_reply: 1_000_000, budget: Budget::default() };
     let (ours, redis) = duplex(room);
     (Link::on(ours, &limits, messages), redis)
 }

@@ -58,11 +58,7 @@ impl Node {
 
     /// Logs this once for each reason, until Redis is back.
     pub(super) fn unreachable(&self, lost: NoConnection) -> NoReply {
-        let NoConnection {
-            told,
-            reason,
-            advice,
-        } = lost;
+        let NoConnection { told, reason, advice } = lost;
         let known = self.away.lock().replace(reason.clone());
         if known.as_ref() != Some(&reason) {
             let server = self.server.shown();

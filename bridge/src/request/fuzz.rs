@@ -44,23 +44,20 @@ fn is_same(list: &Json, command: &Command<'_>) -> bool {
 
 #[test]
 fn a_body_is_the_command_that_another_parser_reads_or_it_is_refused() {
-    check!()
-        .with_iterations(INPUTS)
-        .with_generator(Mutants::of(CORPUS))
-        .for_each(|Text(body)| {
-            let json = serde_json::from_slice::<Json>(body).ok();
-            if let Ok(command) = command(body) {
-                assert!(json.as_ref().is_none_or(|json| is_same(json, &command)));
-                pass(command);
-            }
-            if let Ok(commands) = commands(body, MOST) {
-                assert!(commands.len() <= MOST);
-                let lists = json.as_ref().and_then(Json::as_array);
-                let mut both = lists.into_iter().flatten().zip(&commands);
-                assert!(both.all(|(list, command)| is_same(list, command)));
-                commands.into_iter().for_each(pass);
-            }
-        });
+    check!().with_iterations(INPUTS).with_generator(Mutants::of(CORPUS)).for_each(|Text(body)| {
+        let json = serde_json::from_slice::<Json>(body).ok();
+        if let Ok(command) = command(body) {
+            assert!(json.as_ref().is_none_or(|json| is_same(json, &command)));
+            pass(command);
+        }
+        if let Ok(commands) = commands(body, MOST) {
+            assert!(commands.len() <= MOST);
+            let lists = json.as_ref().and_then(Json::as_array);
+            let mut both = lists.into_iter().flatten().zip(&commands);
+            assert!(both.all(|(list, command)| is_same(list, command)));
+            commands.into_iter().for_each(pass);
+        }
+    });
 }
 
 #[test]
@@ -73,10 +70,9 @@ fn an_address_is_a_command_without_the_credential() {
             let (path, query) = address.split_once('?').unwrap_or((&address, ""));
             let with_credential = format!("{query}&_token=CREDENTIAL");
             topic(path);
-            let (Ok(without), Ok(command)) = (
-                from_path(path, query, body),
-                from_path(path, &with_credential, body),
-            ) else {
+            let (Ok(without), Ok(command)) =
+                (from_path(path, query, body), from_path(path, &with_credential, body))
+            else {
                 return;
             };
             assert!(without.args_from(0).eq(command.args_from(0)));

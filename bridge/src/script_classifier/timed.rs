@@ -95,10 +95,7 @@ mod tests {
         let replies = [Value::Nil, at("1"), Value::Int(1), at("3")];
         let asked = [at("10"), Value::Okay, Value::Int(2), at("15")];
         let (theirs, lasted) = taken(&commands, [replies, asked].concat());
-        assert_eq!(
-            theirs,
-            [Value::Nil, Value::Int(1), Value::Okay, Value::Int(2)]
-        );
+        assert_eq!(theirs, [Value::Nil, Value::Int(1), Value::Okay, Value::Int(2)]);
         let lasted: Vec<_> = lasted.into_iter().flatten().collect();
         assert_eq!(lasted, [2, 5].map(Duration::from_micros));
     }

@@ -18,10 +18,7 @@ pub(super) struct Violence {
 
 impl Violence {
     pub(super) fn amid(orders: u64) -> Self {
-        Self {
-            orders,
-            ..Self::default()
-        }
+        Self { orders, ..Self::default() }
     }
 
     pub(super) fn go_on(
@@ -49,10 +46,7 @@ impl Violence {
             self.killed && self.cut > 0 && self.restarted,
             "the sale was over before anything went wrong in it"
         );
-        println!(
-            "  a Worker was killed and came back; connections to Redis cut: {}",
-            self.cut
-        );
+        println!("  a Worker was killed and came back; connections to Redis cut: {}", self.cut);
         Ok(())
     }
 }

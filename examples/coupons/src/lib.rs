@@ -12,10 +12,19 @@ impl Section for Coupons {
     const USES_FENCE: bool = false; // So a turn is one request if nobody competes with it.
 
     fn reads(&self, name: &String) -> Vec<Command> {
-        vec![Command::new("HLEN").key("{coupons}:given"), Command::new("HGET").key("{coupons}:given").arg(name)]
+        vec![
+            Command::new("HLEN").key("{coupons}:given"),
+            Command::new("HGET").key("{coupons}:given").arg(name),
+        ]
     }
 
-    fn decide(&self, name: &String, read: &[Reply], turn: &mut Vec<String>, _: u64) -> Decision<String> {
+    fn decide(
+        &self,
+        name: &String,
+        read: &[Reply],
+        turn: &mut Vec<String>,
+        _: u64,
+    ) -> Decision<String> {
         let before = read[0].as_i64().unwrap_or(0);
         let now = turn.iter().position(|other| other == name).map(|at| before + at as i64 + 1);
         match (read[1].as_i64().or(now), before + turn.len() as i64 + 1) {

@@ -5,7 +5,10 @@ use std::time::Duration;
 use edgelock::web::Client;
 use edgelock::{Error, OnceOutcome};
 use serde::{Deserialize, Serialize};
-use worker::{Context, Env, MessageBatch, MessageExt, QueueRetryOptionsBuilder, Request, Response, Result, console_log, event};
+use worker::{
+    Context, Env, MessageBatch, MessageExt, QueueRetryOptionsBuilder, Request, Response, Result,
+    console_log, event,
+};
 
 #[derive(Deserialize, Serialize)]
 struct Order {
@@ -25,13 +28,15 @@ async fn queue(batch: MessageBatch<Order>, env: Env, context: Context) -> Result
     for message in batch.messages()? {
         let id = &message.body().id;
         // Kept for longer than the queue keeps a message.
-        let once = client.once(&format!("confirmation:{id}")).keep(Duration::from_secs(7 * 24 * 3600));
+        let once =
+            client.once(&format!("confirmation:{id}")).keep(Duration::from_secs(7 * 24 * 3600));
         match once.wait_timeout(Duration::from_secs(8)).run(async |_lease| send_mail(id)).await {
             Ok(OnceOutcome::Replayed(mail)) => console_log!("order {id}: {mail}, as before"),
             Ok(sent) => console_log!("order {id}: {}", sent.into_value()),
             Err(error) => {
                 // Another is at it yet, or it failed: nothing is kept, so it is tried again.
-                let later = error.retry_after().unwrap_or(Duration::from_secs(10)).as_secs_f64().ceil();
+                let later =
+                    error.retry_after().unwrap_or(Duration::from_secs(10)).as_secs_f64().ceil();
                 let options = QueueRetryOptionsBuilder::new().with_delay_seconds(later as u32);
                 message.retry_with_options(&options.build());
                 continue;

@@ -50,9 +50,7 @@ fn lock(
         3 => lock.ttl(time(numbers)).max_hold(time(numbers)),
         _ => lock.wait_for_replicas(count % 9, time(numbers)),
     };
-    lock.fair(is_on)
-        .wait_timeout(time(numbers))
-        .max_requests(count)
+    lock.fair(is_on).wait_timeout(time(numbers)).max_requests(count)
 }
 
 fn check_refusal(error: &Error) {
@@ -86,10 +84,7 @@ fn a_lock_of_whatever_name_and_options_is_refused_or_works() {
                 return;
             };
             check_refusal(&refused);
-            let again = host
-                .run(lock.try_acquire())
-                .err()
-                .map(|error| error.to_string());
+            let again = host.run(lock.try_acquire()).err().map(|error| error.to_string());
             assert_eq!(again, Some(refused.to_string()));
         });
 }
@@ -97,10 +92,8 @@ fn a_lock_of_whatever_name_and_options_is_refused_or_works() {
 #[test]
 fn an_address_a_credential_or_a_token_is_refused_without_saying_it_or_valid() {
     let text = || Mutants::of(CORPUS);
-    check!()
-        .with_iterations(INPUTS)
-        .with_generator((text(), text(), 0..2_u8))
-        .for_each(|(url, credential, is_secret)| {
+    check!().with_iterations(INPUTS).with_generator((text(), text(), 0..2_u8)).for_each(
+        |(url, credential, is_secret)| {
             let (url, text) = (filled(url), filled(credential));
             let credential = format!("{}{text}", [CREDENTIAL, ""][usize::from(*is_secret)]);
             let bridges = [
@@ -120,7 +113,8 @@ fn an_address_a_credential_or_a_token_is_refused_without_saying_it_or_valid() {
             let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
             let is_valid = text.len() == 22 && text.bytes().all(is_token);
             assert_eq!(Token::parse(&text).is_ok(), is_valid);
-        });
+        },
+    );
 }
 
 #[test]
@@ -140,12 +134,9 @@ fn commands_and_other_calls_of_whatever_words_are_refused_or_sent() {
             let wait = Duration::from_millis(5);
             let outcomes = [
                 host.run(client.read(&commands)).err(),
-                host.run(client.lock(&name).try_acquire_and_read(&commands))
-                    .err(),
-                host.run(once.wait_timeout(wait).max_requests(2).run_text(work))
-                    .err(),
-                host.run(client.throttle(&name, time(*numbers)).try_pass())
-                    .err(),
+                host.run(client.lock(&name).try_acquire_and_read(&commands)).err(),
+                host.run(once.wait_timeout(wait).max_requests(2).run_text(work)).err(),
+                host.run(client.throttle(&name, time(*numbers)).try_pass()).err(),
             ];
             for error in outcomes {
                 let error = error.expect("there is no answer");

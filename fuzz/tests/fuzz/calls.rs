@@ -27,11 +27,7 @@ pub(crate) fn client(number: u8, host: &Host) -> Client<Host, Host> {
             Client::new(bridge.expect("a bridge"), transport, runtime)
         }
         _ => {
-            let three = [
-                "https://a.example",
-                "https://b.example",
-                "https://c.example",
-            ];
+            let three = ["https://a.example", "https://b.example", "https://c.example"];
             Client::quorum(three.map(upstash), transport, runtime).expect("a quorum")
         }
     };
@@ -60,18 +56,8 @@ pub(crate) async fn call(
     let get = || Command::new("GET").key("b:{1}");
     let set = || Command::new("SET").key("b:{1}").arg("1");
     match call {
-        0 => lock
-            .try_acquire()
-            .await?
-            .release()
-            .await
-            .map(|()| "released"),
-        1 => lock
-            .acquire()
-            .await?
-            .commit(&[set()])
-            .await
-            .map(|_| "committed"),
+        0 => lock.try_acquire().await?.release().await.map(|()| "released"),
+        1 => lock.acquire().await?.commit(&[set()]).await.map(|_| "committed"),
         2 => lock.acquire_and_read(&[get()]).await.map(|_| "acquired"),
         3 => {
             let lease = lock.acquire().await?;
@@ -85,19 +71,11 @@ pub(crate) async fn call(
             let work = async |_: &Lease<Host, Host>| Ok::<_, Error>("x".to_owned());
             let once = client.once("a").wait_timeout(500 * MS).max_requests(8);
             let outcome = once.run_text(work).await?;
-            Ok(if outcome.is_replayed() {
-                "replayed"
-            } else {
-                "executed once"
-            })
+            Ok(if outcome.is_replayed() { "replayed" } else { "executed once" })
         }
         8 => {
             let passed = client.throttle("a", MS).try_pass().await?;
-            Ok(if passed.is_passed() {
-                "passed"
-            } else {
-                "throttled"
-            })
+            Ok(if passed.is_passed() { "passed" } else { "throttled" })
         }
         9 => {
             let work = async || Ok::<_, Error>(());

@@ -137,9 +137,7 @@ impl Head {
 
 /// `body` with the request's nonce, the token and the credential in their places.
 fn filled(body: &str, request: &Request<'_>) -> String {
-    let body = body
-        .replace("CREDENTIAL", CREDENTIAL)
-        .replace("TOKEN", TOKEN);
+    let body = body.replace("CREDENTIAL", CREDENTIAL).replace("TOKEN", TOKEN);
     match body.contains("NONCE") {
         true => body.replace("NONCE", &nonce(&request.body).unwrap_or_default()),
         false => body,
@@ -149,10 +147,7 @@ fn filled(body: &str, request: &Request<'_>) -> String {
 /// The first argument after the keys, in any dialect.
 fn nonce(request: &str) -> Option<String> {
     let words: Vec<String> = match request.as_bytes() {
-        [b'[', b'[', ..] => serde_json::from_str::<[_; 2]>(request)
-            .ok()?
-            .into_iter()
-            .next()?,
+        [b'[', b'[', ..] => serde_json::from_str::<[_; 2]>(request).ok()?.into_iter().next()?,
         [b'[', ..] => serde_json::from_str(request).ok()?,
         // Neither the number of keys nor the nonce is ever escaped.
         _ => request.split('/').map(str::to_owned).collect(),
@@ -167,9 +162,7 @@ impl Transport for Host {
             return Err(TransportError::NotSent("there are no more answers".into()));
         };
         let body = filled(&body, &request);
-        let status = head
-            .status
-            .map_err(|why| Head::failure(&why, body.clone()))?;
+        let status = head.status.map_err(|why| Head::failure(&why, body.clone()))?;
         let mut response = Response::new(status, body);
         (response.retry_after, response.bridge) = (head.retry_after, head.bridge);
         Ok(response)
@@ -186,9 +179,7 @@ impl Transport for Host {
         let body = filled(&body, &request);
         let channel = request.url.rsplit('/').next().unwrap_or_default();
         let body = Text(body.replace("CHANNEL", channel).into_bytes());
-        let status = head
-            .status
-            .map_err(|why| Head::failure(&why, body.lossy()))?;
+        let status = head.status.map_err(|why| Head::failure(&why, body.lossy()))?;
         if status == 200 {
             let piece = self.world().piece;
             body.pieces(piece).for_each(hear);

@@ -22,10 +22,7 @@ fn outcome(answers: &[Text], (bridge, which, kind, piece): (u8, u8, u8, usize)) 
     // name of a user.
     let has_token = !(4..=6).contains(&which);
     for (secret, is_ours) in [(CREDENTIAL, true), (TOKEN, has_token), (BASIC, bridge == 2)] {
-        assert!(
-            !is_ours || !told.contains(secret),
-            "a secret is told: {told}"
-        );
+        assert!(!is_ours || !told.contains(secret), "a secret is told: {told}");
     }
     outcome.unwrap_or_else(|error| error.code())
 }

@@ -43,13 +43,7 @@ async fn answer(client: &Client<Host, Host>, request: &Text) -> Result<(), Probl
     let order = order?;
     let decide =
         |replies: &[Reply]| place(&order, None, &OrderNow::parse(replies, 7)?).map(|_| vec![]);
-    decided(
-        client,
-        &ledger.lock_name(),
-        &ledger.read_order(&order),
-        decide,
-    )
-    .await
+    decided(client, &ledger.lock_name(), &ledger.read_order(&order), decide).await
 }
 
 async fn take_part(
@@ -66,13 +60,7 @@ async fn take_part(
         let _ = (let_in(replies), names(replies), before);
         Ok(tickets.enter(&entrant, now.entrants, now.now_ms))
     };
-    decided(
-        client,
-        &tickets.entrance_lock_name(&entrant),
-        &reads,
-        decide,
-    )
-    .await
+    decided(client, &tickets.entrance_lock_name(&entrant), &reads, decide).await
 }
 
 async fn decided(
@@ -89,10 +77,7 @@ async fn decided(
 fn every_request_to_the_workers_is_decided_or_refused_without_a_secret() {
     check!()
         .with_iterations(INPUTS)
-        .with_generator((
-            Mutants::of(REQUESTS).up_to(2),
-            Mutants::of(REPLIES).up_to(4),
-        ))
+        .with_generator((Mutants::of(REQUESTS).up_to(2), Mutants::of(REPLIES).up_to(4)))
         .for_each(|(requests, replies)| {
             let host = Host::answering(replies, 100);
             let bridge = Bridge::upstash("https://a.example", CREDENTIAL).expect("a bridge");

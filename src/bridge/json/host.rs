@@ -74,10 +74,7 @@ pub(in crate::bridge) fn members(text: &str) -> Option<Members> {
 }
 
 pub(in crate::bridge) fn members_of_each(text: &str) -> Option<Vec<Members>> {
-    list(parse(text, true)?)?
-        .into_iter()
-        .map(of_object)
-        .collect()
+    list(parse(text, true)?)?.into_iter().map(of_object).collect()
 }
 
 /// The value that the host reads, if it reads one.
@@ -88,13 +85,7 @@ fn parse(text: &str, each: bool) -> Option<Reply> {
 /// In the order in which the host writes them.
 fn of_object(reply: Reply) -> Option<Members> {
     let [result, error, executed, eval, subscribe] = list(reply)?.try_into().ok()?;
-    Some(Members {
-        result,
-        error,
-        executed,
-        eval,
-        subscribe,
-    })
+    Some(Members { result, error, executed, eval, subscribe })
 }
 
 fn list(reply: Reply) -> Option<Vec<Reply>> {

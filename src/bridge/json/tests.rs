@@ -34,25 +34,13 @@ fn values() -> Vec<(&'static str, Reply)> {
         (r#""a\u00e9\n%\"\\""#, text("aé\n%\"\\")),
         (r#""\ud83d\uDE00\/\b\f\r\t""#, text("😀/\u{8}\u{c}\r\t")),
         (r#""\u0000\u2028\uffff""#, text("\0\u{2028}\u{ffff}")),
-        (
-            "\"é€😀\u{7f}\u{2028}\u{fffd}\"",
-            text("é€😀\u{7f}\u{2028}\u{fffd}"),
-        ),
+        ("\"é€😀\u{7f}\u{2028}\u{fffd}\"", text("é€😀\u{7f}\u{2028}\u{fffd}")),
         (" [ ] ", array(vec![])),
         (
             r#"[1,"x%0A",null,"",-2]"#,
-            array(vec![
-                Reply::Int(1),
-                text("x%0A"),
-                Reply::Nil,
-                text(""),
-                Reply::Int(-2),
-            ]),
+            array(vec![Reply::Int(1), text("x%0A"), Reply::Nil, text(""), Reply::Int(-2)]),
         ),
-        (
-            r#"[false,"ERR no"]"#,
-            array(vec![Reply::Error(String::new()), text("ERR no")]),
-        ),
+        (r#"[false,"ERR no"]"#, array(vec![Reply::Error(String::new()), text("ERR no")])),
     ]
 }
 
@@ -142,9 +130,7 @@ fn what_bridges_send_is_read_exactly() {
 #[test]
 fn what_no_bridge_sends_is_refused() {
     for json in
-        REFUSED
-            .into_iter()
-            .chain(["1.5", "[1.5]", "1.", ".5", "1e400", "18446744073709551616"])
+        REFUSED.into_iter().chain(["1.5", "[1.5]", "1.", ".5", "1e400", "18446744073709551616"])
     {
         assert_eq!(value(json), None, "{json}");
     }
@@ -167,18 +153,9 @@ fn a_list_of_objects_is_read_one_by_one() {
     let json = r#" [{"result": 1}, {"b": [{}]}, {"result": "}"}] "#;
     assert_eq!(list(json), Some(results));
     assert_eq!(list("[]"), Some(vec![]));
-    for json in [
-        "",
-        "[",
-        "[{}",
-        "[{},]",
-        "[1]",
-        "[null]",
-        "[[{}]]",
-        "{}",
-        "[{}] x",
-        r#"[{"result":{}}]"#,
-    ] {
+    for json in
+        ["", "[", "[{}", "[{},]", "[1]", "[null]", "[[{}]]", "{}", "[{}] x", r#"[{"result":{}}]"#]
+    {
         assert_eq!(list(json), None, "{json}");
     }
 }
@@ -204,16 +181,8 @@ fn a_host_reads_other_numbers_as_doubles() {
     const SAFE: i64 = 9_007_199_254_740_991;
     for (json, exactly, as_double) in [
         ("9007199254740991", Some(Int(SAFE)), Some(Int(SAFE))),
-        (
-            "-9007199254740993",
-            Some(Int(-SAFE - 2)),
-            Some(Rounded(-SAFE - 1)),
-        ),
-        (
-            "-9223372036854775808",
-            Some(Int(i64::MIN)),
-            Some(Rounded(i64::MIN)),
-        ),
+        ("-9007199254740993", Some(Int(-SAFE - 2)), Some(Rounded(-SAFE - 1))),
+        ("-9223372036854775808", Some(Int(i64::MIN)), Some(Rounded(i64::MIN))),
         ("9223372036854775808", None, Some(Rounded(i64::MAX))),
         ("18446744073709551615", None, None),
         ("1e3", None, Some(Int(1000))),
@@ -227,13 +196,7 @@ fn a_host_reads_other_numbers_as_doubles() {
 
 #[test]
 fn every_string_survives() {
-    let words = [
-        "",
-        "EVAL",
-        "\"\\/\n\r\t\0\u{1f} \u{7f}",
-        "aé€😀",
-        "\u{2028}",
-    ];
+    let words = ["", "EVAL", "\"\\/\n\r\t\0\u{1f} \u{7f}", "aé€😀", "\u{2028}"];
     let json = array(&words);
     assert_eq!(value(&json), Some(Reply::Array(words.map(text).to_vec())));
     assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), words);
@@ -280,9 +243,5 @@ fn agree(json: &str) {
     }
     let list = format!("[{json}]");
     assert_eq!(members(json), library::members(json), "{json}");
-    assert_eq!(
-        members_of_each(&list),
-        library::members_of_each(&list),
-        "{list}"
-    );
+    assert_eq!(members_of_each(&list), library::members_of_each(&list), "{list}");
 }

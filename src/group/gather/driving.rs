@@ -25,9 +25,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         let turn = self.turn.as_ref()?;
         // A driver that vanishes meanwhile says so itself.
         let (number, decides) = (turn.number, turn.deciding.is_some());
-        (self.signs == signs && !decides)
-            .then(|| self.abandon(number))
-            .flatten()
+        (self.signs == signs && !decides).then(|| self.abandon(number)).flatten()
     }
 
     /// The items for which this turn asks: its own, and the waiting ones that have room in it. The
@@ -83,11 +81,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
         };
         let mut has: Vec<bool> = turn.entries.iter().map(|entry| !entry.has_left).collect();
         let mut joined = joining.iter().map(|entry| entry.ticket).peekable();
-        has.extend(
-            asked_for
-                .iter()
-                .map(|ticket| joined.next_if_eq(ticket).is_some()),
-        );
+        has.extend(asked_for.iter().map(|ticket| joined.next_if_eq(ticket).is_some()));
         turn.entries.retain(|entry| !entry.has_left);
         turn.entries.extend(joining);
         Some(has)
@@ -116,12 +110,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     pub(in crate::group) fn answered(&mut self, number: u64, count: usize) -> Option<Vec<C>> {
         let turn = self.of(number)?;
         let count = count.min(turn.entries.len());
-        Some(
-            turn.entries
-                .drain(..count)
-                .map(|entry| entry.caller)
-                .collect(),
-        )
+        Some(turn.entries.drain(..count).map(|entry| entry.caller).collect())
     }
 
     /// Lets items of the turn wait again, by their age, except those that are kept, by their places
@@ -215,11 +204,7 @@ impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     pub(in crate::group) fn abandon(&mut self, number: u64) -> Option<Left<C>> {
         self.of(number)?;
         let turn = self.turn.take()?;
-        let mut left = Left {
-            unknown: Vec::new(),
-            blamed: None,
-            next: None,
-        };
+        let mut left = Left { unknown: Vec::new(), blamed: None, next: None };
         for entry in turn.entries {
             if turn.commit.is_some() {
                 left.unknown.push(entry.caller);

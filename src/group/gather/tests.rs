@@ -5,11 +5,7 @@ use super::*;
 /// Items are letters. A letter is also the handle of its caller.
 type Letters = Gather<char, char, &'static str>;
 
-const BOUND: Bound = Bound {
-    items: 3,
-    bytes: 100,
-    waiting: 10,
-};
+const BOUND: Bound = Bound { items: 3, bytes: 100, waiting: 10 };
 
 /// Adds each of `letters`, and returns their tickets.
 fn gather<const N: usize>(letters: [char; N]) -> (Letters, [u64; N]) {
@@ -50,9 +46,8 @@ fn the_end_of_a_turn_calls_the_first_that_waits() {
 fn the_first_of_a_turn_and_of_those_that_wait_watch_its_driver() {
     let bound = Bound { items: 10, ..BOUND };
     let mut gather = Letters::behind(0);
-    let tickets: Vec<u64> = ('a'..='z')
-        .map(|letter| gather.arrive(Arc::new(letter), 1, letter))
-        .collect();
+    let tickets: Vec<u64> =
+        ('a'..='z').map(|letter| gather.arrive(Arc::new(letter), 1, letter)).collect();
     let watching = |gather: &Letters| -> String {
         let watching = |ticket: &&u64| gather.watches(**ticket);
         let places = tickets.iter().filter(watching).map(|ticket| *ticket as u8);
@@ -63,9 +58,7 @@ fn the_first_of_a_turn_and_of_those_that_wait_watch_its_driver() {
     assert_eq!(watching(&gather), "abcdefghklmnopqr");
     assert_eq!(gather.new_watchers(), ('k'..='r').collect::<Vec<_>>());
     let mut small = Letters::behind(0);
-    let first = ('a'..='z')
-        .map(|letter| small.arrive(Arc::new(letter), 60, letter))
-        .min();
+    let first = ('a'..='z').map(|letter| small.arrive(Arc::new(letter), 60, letter)).min();
     assert!(small.drive(first.unwrap(), bound).is_some());
     // The turn took one.
     assert_eq!(small.new_watchers(), ['i']);

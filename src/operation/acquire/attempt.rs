@@ -134,12 +134,7 @@ impl Acquire {
             Ok(Answer::Granted { fence, replies }) => {
                 let deadline = deadline(asked_at, self.claim.ttl());
                 if deadline > cx.now {
-                    return Attempted::Granted(Grant {
-                        deadline,
-                        fence,
-                        replies,
-                        left: None,
-                    });
+                    return Attempted::Granted(Grant { deadline, fence, replies, left: None });
                 }
                 Why::Expired.about(self.claim.shown())
             }
@@ -246,9 +241,6 @@ impl Acquire {
 
 /// Whether the script was executed, or may have been.
 fn may_have_run(error: &Error) -> bool {
-    let is_of_script = matches!(
-        error,
-        Error::CommandFailed { .. } | Error::NotReplicated { .. }
-    );
+    let is_of_script = matches!(error, Error::CommandFailed { .. } | Error::NotReplicated { .. });
     is_of_script || error.is_outcome_unknown()
 }

@@ -36,9 +36,7 @@ impl Acquire {
     pub(super) fn requests_left(&self) -> u32 {
         let keeps = self.options.max_requests >= REQUESTS_OF_A_WAIT && !self.is_handed;
         let kept = u32::from(keeps);
-        self.options
-            .max_requests
-            .saturating_sub(self.requests.saturating_add(kept))
+        self.options.max_requests.saturating_sub(self.requests.saturating_add(kept))
     }
 
     /// How often it may still ask.

@@ -64,11 +64,7 @@ impl Acquire {
         if !self.claim.is_own() {
             return Err(Why::Lost.about(self.claim.shown()));
         }
-        let reads = if self.inquires {
-            cx.reads()
-        } else {
-            Vec::new()
-        };
+        let reads = if self.inquires { cx.reads() } else { Vec::new() };
         (self.claim.check_replicas())
             .and_then(|()| script::check_reads(&reads))
             .and_then(|()| check_kind(&self.claim.lock.kind, &reads))
@@ -137,10 +133,7 @@ fn call(
     reads: &[Command],
 ) -> Arc<Call> {
     let subject = claim.subject();
-    let reads = Reads {
-        commands: reads,
-        in_any_case: options.reads_in_any_case,
-    };
+    let reads = Reads { commands: reads, in_any_case: options.reads_in_any_case };
     Call::acquire(subject, claim.ttl(), waiter, options.fair, reads)
         .replicated(claim.lock.replicas.as_ref())
         .telling_each(options.turn.is_some())

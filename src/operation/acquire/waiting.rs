@@ -101,20 +101,14 @@ impl Acquire {
             return self.in_vain(cx, Some(fault));
         };
         self.waits = true;
-        let kind = EventKind::Retried {
-            error: &fault,
-            pause: pause.duration(),
-        };
+        let kind = EventKind::Retried { error: &fault, pause: pause.duration() };
         self.claim.observe(cx.host(), kind);
         // A refusal behind one of unknown outcome says nothing of that one.
         match fault.is_outcome_unknown() {
             true => (self.wait.unknown, self.wait.failed) = (Some(fault), None),
             false => self.wait.failed = Some(fault),
         }
-        let lost = Pause {
-            planned: Some((Rule::Lost, cx.now.after(pause))),
-            ..Pause::default()
-        };
+        let lost = Pause { planned: Some((Rule::Lost, cx.now.after(pause))), ..Pause::default() };
         self.pause(cx, lost)
     }
 
@@ -293,10 +287,7 @@ impl Acquire {
 
     /// How long it is until it may ask again, so that its requests last.
     fn until_affordable(&self, cx: &Cx<'_>) -> Nanos {
-        let apart = self
-            .wait
-            .schedule
-            .apart(self.wait.asked_at, self.tries_left());
+        let apart = self.wait.schedule.apart(self.wait.asked_at, self.tries_left());
         cx.now.to(self.wait.asked_at.after(apart))
     }
 

@@ -137,10 +137,7 @@ impl State {
 
     pub(super) const fn number_renewal(&mut self) -> Renewal {
         self.renewals += 1;
-        Renewal {
-            number: self.renewals,
-            granted: self.granted,
-        }
+        Renewal { number: self.renewals, granted: self.granted }
     }
 
     /// Answers may arrive in another order.
@@ -327,8 +324,7 @@ impl State {
 
     /// Whether an earlier release or commit, if it was executed, would still have its receipt.
     fn has_receipt(&self, now: Instant) -> bool {
-        self.unsettled_since
-            .is_none_or(|since| now < deadline(since, RECEIPT_LIFE))
+        self.unsettled_since.is_none_or(|since| now < deadline(since, RECEIPT_LIFE))
     }
 
     /// A release or commit is no longer under way.

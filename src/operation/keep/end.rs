@@ -30,13 +30,7 @@ struct Expiry {
 impl EndKeeping {
     /// Behind the work, which ended, or was stopped.
     pub(crate) const fn new(hold: Arc<Hold>, stopped: Option<Why>) -> Self {
-        Self {
-            hold,
-            stopped,
-            unknown: None,
-            expiry: None,
-            release: None,
-        }
+        Self { hold, stopped, unknown: None, expiry: None, release: None }
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
@@ -50,10 +44,8 @@ impl EndKeeping {
             Some(Why::Expired) => Some(longest.min(drift(Nanos::of(hold.claim.ttl())))),
             Some(_) => None,
         };
-        self.expiry = limit.map(|limit| Expiry {
-            timer: cx.wake_in(limit),
-            was_held: hold.is_held(),
-        });
+        self.expiry =
+            limit.map(|limit| Expiry { timer: cx.wake_in(limit), was_held: hold.is_held() });
         self.release = Some(Write::new(hold.clone(), Writes::Release));
     }
 

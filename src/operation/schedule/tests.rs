@@ -37,9 +37,7 @@ fn polls_grow_apart_up_to_half_a_second() {
     let mut polled = wait(FIVE);
     let pauses: Vec<_> = (0..6)
         .map(|_| {
-            let pause = polled
-                .pause(START, &HIGH, &ENDLESS, ms(1), false, 40)
-                .unwrap();
+            let pause = polled.pause(START, &HIGH, &ENDLESS, ms(1), false, 40).unwrap();
             pause.duration().as_millis()
         })
         .collect();
@@ -59,10 +57,7 @@ fn a_poller_that_is_first_asks_soon_again_once_the_lock_may_be_kept_for_it() {
     };
     let pauses = [(0, 1), (30, 1), (120, 1), (2_100, 0)].map(|(now, ahead)| at(now, ahead));
     assert_eq!(pauses, [30, 90, 270, 500]);
-    assert_eq!(
-        [4_000, 4_100, 4_130, 4_220].map(|now| at(now, 0)),
-        [500, 30, 90, 270]
-    );
+    assert_eq!([4_000, 4_100, 4_130, 4_220].map(|now| at(now, 0)), [500, 30, 90, 270]);
     assert_eq!(at(4_490, 0), 500);
 }
 
@@ -134,14 +129,9 @@ fn whatever_is_drawn_requests_last_for_the_whole_wait() {
         let mut now = START;
         let mut polled = wait(minute);
         let mut left = (1..40).rev();
-        while let Some(pause) = polled.pause(
-            now,
-            &Loaded(draw),
-            &ENDLESS,
-            ms(1),
-            false,
-            left.next().unwrap_or(0),
-        ) {
+        while let Some(pause) =
+            polled.pause(now, &Loaded(draw), &ENDLESS, ms(1), false, left.next().unwrap_or(0))
+        {
             now = now.after(pause);
         }
         assert_eq!(now, end, "{draw}");
@@ -162,14 +152,7 @@ fn when_the_holder_is_over_the_first_asks_first() {
         assert_eq!(at(0), Some(ms(5)));
         assert_eq!(at(1), Some(ms(17)));
     }
-    let last = wait(FIVE).pause(
-        START,
-        &HIGH,
-        &found(Some(ms(4)), u64::MAX),
-        ms(12),
-        true,
-        40,
-    );
+    let last = wait(FIVE).pause(START, &HIGH, &found(Some(ms(4)), u64::MAX), ms(12), true, 40);
     assert_eq!(last, Some(ms(505)));
 }
 
@@ -199,17 +182,9 @@ fn the_last_pause_goes_on_to_the_very_end() {
 #[test]
 fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
     let mut waiting = wait(FIVE);
-    let pauses = (0..7).map(|_| {
-        waiting
-            .pause_after(START, &HIGH, None, 40)
-            .unwrap()
-            .duration()
-            .as_millis()
-    });
-    assert_eq!(
-        pauses.collect::<Vec<_>>(),
-        [50, 100, 200, 400, 800, 1_000, 1_000]
-    );
+    let pauses =
+        (0..7).map(|_| waiting.pause_after(START, &HIGH, None, 40).unwrap().duration().as_millis());
+    assert_eq!(pauses.collect::<Vec<_>>(), [50, 100, 200, 400, 800, 1_000, 1_000]);
     // An answer shows that the bridge is back.
     let _ = waiting.pause(START, &HIGH, &ENDLESS, ms(1), true, 40);
     assert_eq!(waiting.pause_after(START, &HIGH, None, 40), Some(ms(50)));
@@ -226,10 +201,7 @@ fn pauses_after_lost_requests_grow_to_a_second_and_end_with_the_wait() {
 fn a_waiter_that_may_not_listen_tries_again_more_and_more_seldom() {
     let mut waiting = wait(FIVE);
     let pauses = (0..6).map(|_| waiting.pause_before_listening(&HIGH).duration().as_millis());
-    assert_eq!(
-        pauses.collect::<Vec<_>>(),
-        [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]
-    );
+    assert_eq!(pauses.collect::<Vec<_>>(), [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
     let first = wait(FIVE).pause_before_listening(&Loaded(0));
     assert_eq!(first, ms(500));
 }
@@ -250,10 +222,7 @@ fn estimate(first: u64, last: u64, left: u64) -> Option<Nanos> {
     let mut waited = wait(FIVE);
     let joined = found(Some(ms(9_000)), first);
     let _ = waited.pause(START, &HIGH, &joined, ms(1), true, 40);
-    let now = Contended {
-        redis_us: joined.redis_us + 1_000_000,
-        ..found(Some(ms(left)), last)
-    };
+    let now = Contended { redis_us: joined.redis_us + 1_000_000, ..found(Some(ms(left)), last) };
     let estimate = waited.estimate(&now, START.after(ms(1_000)));
     estimate.map(Nanos::of)
 }

@@ -35,12 +35,7 @@ pub(super) fn hget(table: &mut Table, args: &[&[u8]]) -> Outcome {
 
 pub(super) fn hmget(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let fields = content(table, args[0])?;
-    Ok(Reply::Array(
-        args[1..]
-            .iter()
-            .map(|field| value_of(&fields, field))
-            .collect(),
-    ))
+    Ok(Reply::Array(args[1..].iter().map(|field| value_of(&fields, field)).collect()))
 }
 
 pub(super) fn hexists(table: &mut Table, args: &[&[u8]]) -> Outcome {
@@ -52,9 +47,7 @@ pub(super) fn hset(table: &mut Table, args: &[&[u8]]) -> Outcome {
         return Err("ERR wrong number of arguments for 'hset' command".into());
     }
     let fields = table.store.open::<Hash>(args[0])?;
-    let new = args[1..]
-        .chunks(2)
-        .filter(|pair| put(fields, pair[0], pair[1]));
+    let new = args[1..].chunks(2).filter(|pair| put(fields, pair[0], pair[1]));
     Ok(Reply::size(new.count()))
 }
 
@@ -78,9 +71,7 @@ pub(super) fn hlen(table: &mut Table, args: &[&[u8]]) -> Outcome {
 
 pub(super) fn hgetall(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let fields: Hash = content(table, args[0])?;
-    Ok(Reply::list(
-        fields.iter().flat_map(|(field, value)| [field, value]),
-    ))
+    Ok(Reply::list(fields.iter().flat_map(|(field, value)| [field, value])))
 }
 
 pub(super) fn hkeys(table: &mut Table, args: &[&[u8]]) -> Outcome {
@@ -106,11 +97,7 @@ pub(super) fn push(table: &mut Table, args: &[&[u8]], in_front: bool) -> Outcome
 
 pub(super) fn pop(table: &mut Table, args: &[&[u8]], in_front: bool) -> Outcome {
     let list = table.store.open::<List>(args[0])?;
-    Ok(Reply::maybe(if in_front {
-        list.pop_front()
-    } else {
-        list.pop_back()
-    }))
+    Ok(Reply::maybe(if in_front { list.pop_front() } else { list.pop_back() }))
 }
 
 pub(super) fn llen(table: &mut Table, args: &[&[u8]]) -> Outcome {

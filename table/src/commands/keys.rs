@@ -17,16 +17,13 @@ pub(super) fn exists(table: &mut Table, args: &[&[u8]]) -> Outcome {
 }
 
 pub(super) fn kind(table: &mut Table, args: &[&[u8]]) -> Outcome {
-    let kind = table
-        .store
-        .any(args[0])
-        .map_or("none", |value| match value {
-            Value::Text(_) => "string",
-            Value::Hash(_) => "hash",
-            Value::List(_) => "list",
-            Value::Set(_) => "set",
-            Value::Sorted(_) => "zset",
-        });
+    let kind = table.store.any(args[0]).map_or("none", |value| match value {
+        Value::Text(_) => "string",
+        Value::Hash(_) => "hash",
+        Value::List(_) => "list",
+        Value::Set(_) => "set",
+        Value::Sorted(_) => "zset",
+    });
     Ok(Reply::Status(kind.into()))
 }
 
@@ -35,9 +32,7 @@ pub(super) fn ttl(table: &mut Table, args: &[&[u8]], unit: i64) -> Outcome {
     let now = table.store.now_ms();
     let left = |expires: i64| (expires - now + unit / 2) / unit;
     let expires = table.store.expires(args[0]);
-    Ok(Reply::Int(
-        expires.map_or(-2, |expires| expires.map_or(-1, left)),
-    ))
+    Ok(Reply::Int(expires.map_or(-2, |expires| expires.map_or(-1, left))))
 }
 
 pub(super) fn expire(table: &mut Table, args: &[&[u8]], unit: i64) -> Outcome {
@@ -73,9 +68,7 @@ pub(super) fn flush(table: &mut Table, _: &[&[u8]]) -> Outcome {
 pub(super) fn keys(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let all = table.store.all(table.store.now_ms());
     let found = all.filter(|(key, ..)| fits(key, args[0]));
-    Ok(Reply::Array(
-        found.map(|(key, ..)| Reply::Bulk(key.to_vec())).collect(),
-    ))
+    Ok(Reply::Array(found.map(|(key, ..)| Reply::Bulk(key.to_vec())).collect()))
 }
 
 /// Whether a text fits a pattern of `*`, `?` and `\`. Redis's sets in brackets are not known here.
@@ -106,9 +99,7 @@ pub(super) fn time(table: &mut Table, _: &[&[u8]]) -> Outcome {
 /// Clients read how long the server has been up.
 pub(super) fn info(table: &mut Table, _: &[&[u8]]) -> Outcome {
     let seconds = table.uptime_us() / 1_000_000;
-    Ok(Reply::number(format!(
-        "# Server\r\nredis_version:7.2.0\r\nuptime_in_seconds:{seconds}\r\n"
-    )))
+    Ok(Reply::number(format!("# Server\r\nredis_version:7.2.0\r\nuptime_in_seconds:{seconds}\r\n")))
 }
 
 impl Table {

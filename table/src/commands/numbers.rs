@@ -19,10 +19,7 @@ pub(super) fn float(text: &[u8]) -> Result<f64, String> {
 }
 
 pub(super) fn add(table: &mut Table, key: &[u8], by: i64) -> Outcome {
-    let before = table
-        .store
-        .look::<Text>(key)?
-        .map_or(Ok(0), |text| int(text))?;
+    let before = table.store.look::<Text>(key)?.map_or(Ok(0), |text| int(text))?;
     let after = before.checked_add(by).ok_or(OVERFLOW)?;
     let text = table.store.open::<Text>(key)?;
     *text = after.to_string().into_bytes();
@@ -30,9 +27,7 @@ pub(super) fn add(table: &mut Table, key: &[u8], by: i64) -> Outcome {
 }
 
 pub(super) fn subtract(table: &mut Table, args: &[&[u8]]) -> Outcome {
-    let by = int(args[1])?
-        .checked_neg()
-        .ok_or("ERR decrement would overflow")?;
+    let by = int(args[1])?.checked_neg().ok_or("ERR decrement would overflow")?;
     add(table, args[0], by)
 }
 
@@ -57,11 +52,7 @@ pub(super) fn hincrby(table: &mut Table, args: &[&[u8]]) -> Outcome {
 pub(super) fn span(count: usize, start: i64, stop: i64) -> std::ops::Range<usize> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let at = |index: i64| {
-        if index < 0 {
-            index.saturating_add(count)
-        } else {
-            index
-        }
+        if index < 0 { index.saturating_add(count) } else { index }
     };
     let start = at(start).clamp(0, count);
     let stop = at(stop).saturating_add(1).clamp(start, count);

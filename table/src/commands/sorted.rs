@@ -7,10 +7,7 @@ use crate::store::Sorted;
 use crate::table::Table;
 
 fn members(table: &mut Table, key: &[u8]) -> Result<Sorted, String> {
-    Ok(table
-        .store
-        .look::<Sorted>(key)?
-        .map_or_else(Vec::new, |members| members.clone()))
+    Ok(table.store.look::<Sorted>(key)?.map_or_else(Vec::new, |members| members.clone()))
 }
 
 #[derive(Default)]
@@ -75,11 +72,7 @@ pub(super) fn zadd(table: &mut Table, args: &[&[u8]]) -> Outcome {
             false => added += 1,
         }
     }
-    Ok(Reply::size(if options.counts_changes {
-        added + changed
-    } else {
-        added
-    }))
+    Ok(Reply::size(if options.counts_changes { added + changed } else { added }))
 }
 
 /// Puts a member where its score says. Returns whether it was there before.
@@ -131,9 +124,7 @@ pub(super) fn zcard(table: &mut Table, args: &[&[u8]]) -> Outcome {
 pub(super) fn zcount(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let between = between(args[1], args[2])?;
     let members = members(table, args[0])?;
-    Ok(Reply::size(
-        members.iter().filter(|(score, _)| between(*score)).count(),
-    ))
+    Ok(Reply::size(members.iter().filter(|(score, _)| between(*score)).count()))
 }
 
 pub(super) fn zrange(table: &mut Table, args: &[&[u8]]) -> Outcome {
@@ -170,12 +161,7 @@ pub(super) fn zscore(table: &mut Table, args: &[&[u8]]) -> Outcome {
 
 pub(super) fn zmscore(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let members = members(table, args[0])?;
-    Ok(Reply::Array(
-        args[1..]
-            .iter()
-            .map(|member| score_of(&members, member))
-            .collect(),
-    ))
+    Ok(Reply::Array(args[1..].iter().map(|member| score_of(&members, member)).collect()))
 }
 
 fn with_scores(options: &[&[u8]]) -> Result<bool, String> {
@@ -189,9 +175,7 @@ fn with_scores(options: &[&[u8]]) -> Result<bool, String> {
 fn listed<'m>(members: impl Iterator<Item = &'m (f64, Vec<u8>)>, with_scores: bool) -> Reply {
     let listed = members.flat_map(|(score, member)| {
         let score = with_scores.then(|| Reply::number(score));
-        [Some(Reply::Bulk(member.clone())), score]
-            .into_iter()
-            .flatten()
+        [Some(Reply::Bulk(member.clone())), score].into_iter().flatten()
     });
     Reply::Array(listed.collect())
 }

@@ -16,9 +16,7 @@ pub(super) fn get(table: &mut Table, args: &[&[u8]]) -> Outcome {
 
 /// Of another type it tells nothing.
 pub(super) fn mget(table: &mut Table, args: &[&[u8]]) -> Outcome {
-    let texts = args
-        .iter()
-        .map(|key| get(table, &[key]).unwrap_or(Reply::Nil));
+    let texts = args.iter().map(|key| get(table, &[key]).unwrap_or(Reply::Nil));
     Ok(Reply::Array(texts.collect()))
 }
 
@@ -41,11 +39,7 @@ pub(super) fn getrange(table: &mut Table, args: &[&[u8]]) -> Outcome {
     let is_empty = start < 0 && stop < 0 && start > stop;
     let first = i64::try_from(text.len()).map_or(i64::MIN, |length| -length);
     let span = span(text.len(), start, stop.max(first));
-    Ok(Reply::Bulk(if is_empty {
-        Vec::new()
-    } else {
-        text[span].to_vec()
-    }))
+    Ok(Reply::Bulk(if is_empty { Vec::new() } else { text[span].to_vec() }))
 }
 
 pub(super) fn setnx(table: &mut Table, args: &[&[u8]]) -> Outcome {
@@ -110,11 +104,7 @@ fn set_by(table: &mut Table, args: &[&[u8]], name: &str) -> Outcome {
             Some(at.ok_or_else(|| format!("ERR invalid expire time in '{name}' command"))?)
         }
     };
-    let found = if options.gets {
-        get(table, &[key])?
-    } else {
-        Reply::Nil
-    };
+    let found = if options.gets { get(table, &[key])? } else { Reply::Nil };
     let before = table.store.expires(key).copied();
     if options.only_new && before.is_some() || options.only_old && before.is_none() {
         return Ok(found);

@@ -14,9 +14,7 @@ pub(super) fn library() -> Fields {
         ("pcall", |run, args| Ok(vec![command(run, args)?])),
         ("error_reply", |run, args| tagged(run, args, "err")),
         ("status_reply", |run, args| tagged(run, args, "ok")),
-        ("sha1hex", |run, args| {
-            Ok(vec![Value::text(crate::digest(&run.text(args, 0)?))])
-        }),
+        ("sha1hex", |run, args| Ok(vec![Value::text(crate::digest(&run.text(args, 0)?))])),
         ("log", |_, _| Ok(Vec::new())),
     ])
 }
@@ -40,14 +38,10 @@ fn command(run: &mut Run<'_>, args: &[Value]) -> Result<Value, Value> {
     let words: Option<Vec<Text>> = args.iter().map(word).collect();
     Ok(match words {
         Some(words) if !words.is_empty() => value(run.host.command(&words)),
-        Some(_) => tag(
-            "err",
-            "ERR Please specify at least one argument for this redis.call() call",
-        ),
-        None => tag(
-            "err",
-            "ERR Lua redis lib command arguments must be strings or integers",
-        ),
+        Some(_) => {
+            tag("err", "ERR Please specify at least one argument for this redis.call() call")
+        }
+        None => tag("err", "ERR Lua redis lib command arguments must be strings or integers"),
     })
 }
 
@@ -100,10 +94,7 @@ fn reply_within(value: &Value, depth: u32) -> Reply {
             let Some(deeper) = depth.checked_sub(1) else {
                 return Reply::Error("ERR reached lua stack limit".into());
             };
-            let list = fields
-                .list
-                .iter()
-                .take_while(|value| !matches!(value, Value::Nil));
+            let list = fields.list.iter().take_while(|value| !matches!(value, Value::Nil));
             Reply::Array(list.map(|value| reply_within(value, deeper)).collect())
         }
         _ => Reply::Nil,

@@ -33,10 +33,7 @@ struct Lexer<'s> {
 /// # Errors
 /// What no script has, with its line.
 pub(crate) fn tokens(source: &[u8]) -> Result<Vec<(Token, u32)>, (String, u32)> {
-    let mut lexer = Lexer {
-        rest: source,
-        line: 1,
-    };
+    let mut lexer = Lexer { rest: source, line: 1 };
     let mut found = Vec::new();
     loop {
         let token = lexer.next().map_err(|error| (error, lexer.line))?;
@@ -81,9 +78,7 @@ impl<'s> Lexer<'s> {
                 Ok(keyword.map_or_else(|| Token::Name(word.into()), |word| Token::Sign(word)))
             }
             _ => {
-                let sign = OPERATORS
-                    .iter()
-                    .find(|sign| self.rest.starts_with(sign.as_bytes()));
+                let sign = OPERATORS.iter().find(|sign| self.rest.starts_with(sign.as_bytes()));
                 let sign =
                     sign.ok_or_else(|| format!("unexpected symbol near '{}'", first as char))?;
                 self.take(sign.len());
@@ -141,12 +136,7 @@ impl<'s> Lexer<'s> {
 
     fn escaped(&mut self) -> Result<u8, String> {
         if self.rest.first().is_some_and(u8::is_ascii_digit) {
-            let count = self
-                .rest
-                .iter()
-                .take(3)
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
+            let count = self.rest.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
             let number = self.take(count).iter();
             let number = number.fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0'));
             return u8::try_from(number).map_err(|_| "escape sequence too large".into());

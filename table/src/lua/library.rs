@@ -13,15 +13,11 @@ pub(super) fn globals() -> Fields {
         ("error", error),
         ("ipairs", ipairs),
         ("next", next),
-        ("pairs", |run, args| {
-            Ok(vec![Value::Builtin(next), run.table(args, 0)?, Value::Nil])
-        }),
+        ("pairs", |run, args| Ok(vec![Value::Builtin(next), run.table(args, 0)?, Value::Nil])),
         ("pcall", pcall),
         ("select", select),
         ("tonumber", tonumber),
-        ("tostring", |run, args| {
-            Ok(vec![Value::Text(run.shown(&any(args, 0)))])
-        }),
+        ("tostring", |run, args| Ok(vec![Value::Text(run.shown(&any(args, 0)))])),
         ("type", |_, args| Ok(vec![Value::text(any(args, 0).kind())])),
         ("unpack", tables::unpack),
     ]);
@@ -29,9 +25,7 @@ pub(super) fn globals() -> Fields {
         ("abs", |run, args| one(run.number(args, 0)?.abs())),
         ("ceil", |run, args| one(run.number(args, 0)?.ceil())),
         ("floor", |run, args| one(run.number(args, 0)?.floor())),
-        ("fmod", |run, args| {
-            one(run.number(args, 0)? % run.number(args, 1)?)
-        }),
+        ("fmod", |run, args| one(run.number(args, 0)? % run.number(args, 1)?)),
         ("max", |run, args| one(run.least(args, f64::max)?)),
         ("min", |run, args| one(run.least(args, f64::min)?)),
         ("sqrt", |run, args| one(run.number(args, 0)?.sqrt())),
@@ -116,9 +110,7 @@ impl Args for Run<'_> {
         match value {
             Value::Nil => b"nil"[..].into(),
             Value::Bool(is) => is.to_string().into_bytes().into(),
-            other => other
-                .bytes()
-                .unwrap_or_else(|| other.kind().as_bytes().into()),
+            other => other.bytes().unwrap_or_else(|| other.kind().as_bytes().into()),
         }
     }
 }
@@ -126,10 +118,7 @@ impl Args for Run<'_> {
 impl Run<'_> {
     fn bad(&self, args: &[Value], at: usize, wanted: &str) -> Value {
         let given = args.get(at).map_or("no value", Value::kind);
-        self.error(format!(
-            "bad argument #{} ({wanted} expected, got {given})",
-            at + 1
-        ))
+        self.error(format!("bad argument #{} ({wanted} expected, got {given})", at + 1))
     }
 }
 
@@ -158,10 +147,7 @@ pub(super) fn next_match(run: &mut Run<'_>, matches: &RefCell<Matches>) -> Outco
 fn assert(run: &mut Run<'_>, args: &[Value]) -> Outcome {
     match args.first() {
         Some(value) if value.is_true() => Ok(args.to_vec()),
-        _ => Err(args
-            .get(1)
-            .cloned()
-            .unwrap_or_else(|| run.error("assertion failed!"))),
+        _ => Err(args.get(1).cloned().unwrap_or_else(|| run.error("assertion failed!"))),
     }
 }
 
@@ -182,11 +168,7 @@ fn ipairs(run: &mut Run<'_>, args: &[Value]) -> Outcome {
             value => vec![Value::Number(at), value],
         })
     };
-    Ok(vec![
-        Value::Builtin(step),
-        run.table(args, 0)?,
-        Value::Number(0.0),
-    ])
+    Ok(vec![Value::Builtin(step), run.table(args, 0)?, Value::Number(0.0)])
 }
 
 fn next(run: &mut Run<'_>, args: &[Value]) -> Outcome {
@@ -225,7 +207,5 @@ fn tonumber(run: &mut Run<'_>, args: &[Value]) -> Outcome {
     }
     let text = String::from_utf8_lossy(&text).trim_ascii().to_owned();
     let number = i64::from_str_radix(&text, base).ok();
-    Ok(vec![
-        number.map_or(Value::Nil, |number| Value::Number(number as f64)),
-    ])
+    Ok(vec![number.map_or(Value::Nil, |number| Value::Number(number as f64))])
 }

@@ -25,18 +25,12 @@ type Parsed<T> = Result<T, String>;
 /// Why this is no script, as Redis says it.
 pub(crate) fn parse(source: &[u8]) -> Result<Arc<Body>, String> {
     let said = |(text, line)| format!("user_script:{line}: {text}");
-    let mut parser = Parser {
-        tokens: tokens(source).map_err(said)?,
-        at: 0,
-        scope: Scope::default(),
-        depth: 0,
-    };
-    let parsed = parser
-        .body(Vec::new(), true)
-        .and_then(|body| match parser.peek() {
-            Token::End => Ok(body),
-            _ => Err(parser.unexpected()),
-        });
+    let mut parser =
+        Parser { tokens: tokens(source).map_err(said)?, at: 0, scope: Scope::default(), depth: 0 };
+    let parsed = parser.body(Vec::new(), true).and_then(|body| match parser.peek() {
+        Token::End => Ok(body),
+        _ => Err(parser.unexpected()),
+    });
     parsed.map_err(|text| said((text, parser.line())))
 }
 
@@ -118,12 +112,7 @@ impl Parser {
         self.scope.enter(parameters, takes_more);
         let block = self.statements();
         let captures = self.scope.leave();
-        Ok(Arc::new(Body {
-            parameters: count,
-            takes_more,
-            captures,
-            block: block?,
-        }))
+        Ok(Arc::new(Body { parameters: count, takes_more, captures, block: block? }))
     }
 
     /// A block whose names end with it.
@@ -196,10 +185,7 @@ impl Parser {
                     target = Expr::Index(Box::new((target, Expr::Text(self.name()?))));
                 }
                 let function = self.function()?;
-                Ok(Statement::Assign(
-                    vec![target],
-                    vec![Expr::Function(function)],
-                ))
+                Ok(Statement::Assign(vec![target], vec![Expr::Function(function)]))
             }
             "return" => Ok(Statement::Return(match self.is_over() {
                 true => Vec::new(),
@@ -267,9 +253,7 @@ impl Parser {
         if exprs.len() == 2 {
             exprs.push(Expr::Number(1.0));
         }
-        let bounds = exprs
-            .try_into()
-            .map_err(|_| "a loop counts from, to, and by")?;
+        let bounds = exprs.try_into().map_err(|_| "a loop counts from, to, and by")?;
         Ok(Statement::For(bounds, block))
     }
 

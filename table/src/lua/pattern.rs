@@ -41,23 +41,15 @@ pub(crate) fn find(
         Some(pattern) => (true, pattern),
         None => (false, pattern),
     };
-    let mut matcher = Matcher {
-        text,
-        pattern,
-        parts: Vec::new(),
-        depth: 0,
-        left: LONGEST,
-    };
+    let mut matcher = Matcher { text, pattern, parts: Vec::new(), depth: 0, left: LONGEST };
     for start in from..=text.len() {
         matcher.parts.clear();
         if let Some(end) = matcher.matches(start, 0)? {
             let parts = matcher.parts.iter();
             return match parts.clone().all(|(_, is_closed)| *is_closed) {
-                true => Ok(Some(Match {
-                    start,
-                    end,
-                    parts: parts.map(|(part, _)| *part).collect(),
-                })),
+                true => {
+                    Ok(Some(Match { start, end, parts: parts.map(|(part, _)| *part).collect() }))
+                }
                 false => Err("unfinished capture"),
             };
         }
@@ -113,11 +105,8 @@ impl Matcher<'_> {
                 },
                 _ => {
                     let end = self.class_end(p)?;
-                    let is_here = |at: usize| {
-                        self.text
-                            .get(at)
-                            .is_some_and(|byte| self.is_in(*byte, p, end))
-                    };
+                    let is_here =
+                        |at: usize| self.text.get(at).is_some_and(|byte| self.is_in(*byte, p, end));
                     match self.pattern.get(end) {
                         Some(b'?') => {
                             if is_here(s)
@@ -158,11 +147,7 @@ impl Matcher<'_> {
             if let Some(end) = self.matches(s, end + 1)? {
                 return Ok(Some(end));
             }
-            if !self
-                .text
-                .get(s)
-                .is_some_and(|byte| self.is_in(*byte, p, end))
-            {
+            if !self.text.get(s).is_some_and(|byte| self.is_in(*byte, p, end)) {
                 return Ok(None);
             }
             s += 1;
@@ -214,9 +199,8 @@ impl Matcher<'_> {
 
     /// What an earlier part has, once more.
     fn again(&self, s: usize, digit: u8) -> Found {
-        let part = usize::from(digit)
-            .checked_sub(usize::from(b'1'))
-            .and_then(|at| self.parts.get(at));
+        let part =
+            usize::from(digit).checked_sub(usize::from(b'1')).and_then(|at| self.parts.get(at));
         let Some(((start, Some(end)), true)) = part else {
             return Err("invalid capture index");
         };

@@ -69,17 +69,9 @@ pub(crate) fn run(
     let mut globals = library::globals();
     globals.put("KEYS", list(keys));
     globals.put("ARGV", list(args));
-    let mut run = Run {
-        host,
-        globals: Rc::new(RefCell::new(globals)),
-        depth: 0,
-        left: LONGEST,
-        line: 1,
-    };
-    let closure = Closure {
-        body: body.clone(),
-        captured: Vec::new(),
-    };
+    let mut run =
+        Run { host, globals: Rc::new(RefCell::new(globals)), depth: 0, left: LONGEST, line: 1 };
+    let closure = Closure { body: body.clone(), captured: Vec::new() };
     let values = run.enter(&Rc::new(closure), Vec::new());
     let values = values.map_err(|raised| (raised, run.line))?;
     Ok(values.into_iter().next().unwrap_or(Value::Nil))
@@ -254,12 +246,6 @@ fn variable(value: Value) -> Variable {
 }
 
 fn closure(frame: &Frame, body: &Arc<Body>) -> Value {
-    let captured = body
-        .captures
-        .iter()
-        .map(|place| frame.variable(*place).clone());
-    Value::Function(Rc::new(Closure {
-        body: body.clone(),
-        captured: captured.collect(),
-    }))
+    let captured = body.captures.iter().map(|place| frame.variable(*place).clone());
+    Value::Function(Rc::new(Closure { body: body.clone(), captured: captured.collect() }))
 }

@@ -16,11 +16,7 @@ struct Function {
 
 impl Scope {
     pub(crate) fn enter(&mut self, parameters: Vec<Text>, takes_more: bool) {
-        self.0.push(Function {
-            takes_more,
-            locals: parameters,
-            captures: Vec::new(),
-        });
+        self.0.push(Function { takes_more, locals: parameters, captures: Vec::new() });
     }
 
     /// What the function that ends uses of those around it.
@@ -67,9 +63,7 @@ fn place(functions: &mut [Function], name: &Text) -> Option<Place> {
     // A name that was declared anew around it since then has another place.
     let outer = place(around, name)?;
     let captures = &mut function.captures;
-    let known = captures
-        .iter()
-        .position(|(captured, from)| captured == name && *from == outer);
+    let known = captures.iter().position(|(captured, from)| captured == name && *from == outer);
     Some(Place::Captured(known.unwrap_or_else(|| {
         captures.push((name.clone(), outer));
         captures.len() - 1

@@ -18,27 +18,15 @@ pub(super) fn library() -> Fields {
         ("format", format::format),
         ("gmatch", gmatch),
         ("gsub", gsub),
-        ("len", |run, args| {
-            Ok(vec![Value::Number(run.text(args, 0)?.len() as f64)])
-        }),
-        ("lower", |run, args| {
-            Ok(vec![Value::text(run.text(args, 0)?.to_ascii_lowercase())])
-        }),
+        ("len", |run, args| Ok(vec![Value::Number(run.text(args, 0)?.len() as f64)])),
+        ("lower", |run, args| Ok(vec![Value::text(run.text(args, 0)?.to_ascii_lowercase())])),
         ("match", first_match),
         ("rep", rep),
         ("reverse", |run, args| {
-            Ok(vec![Value::text(
-                run.text(args, 0)?
-                    .iter()
-                    .rev()
-                    .copied()
-                    .collect::<Vec<u8>>(),
-            )])
+            Ok(vec![Value::text(run.text(args, 0)?.iter().rev().copied().collect::<Vec<u8>>())])
         }),
         ("sub", sub),
-        ("upper", |run, args| {
-            Ok(vec![Value::text(run.text(args, 0)?.to_ascii_uppercase())])
-        }),
+        ("upper", |run, args| Ok(vec![Value::text(run.text(args, 0)?.to_ascii_uppercase())])),
     ])
 }
 
@@ -48,11 +36,7 @@ const LONGEST: usize = 64 << 20;
 /// From where to where, of a text of this length. Negative places count from its end.
 fn span(length: usize, from: f64, to: f64) -> std::ops::Range<usize> {
     let place = |at: f64| {
-        if at < 0.0 {
-            at + length as f64 + 1.0
-        } else {
-            at
-        }
+        if at < 0.0 { at + length as f64 + 1.0 } else { at }
     };
     let from = place(from).max(1.0) as usize - 1;
     let to = place(to).max(0.0) as usize;
@@ -61,11 +45,7 @@ fn span(length: usize, from: f64, to: f64) -> std::ops::Range<usize> {
 
 fn sub(run: &mut Run<'_>, args: &[Value]) -> Outcome {
     let text = run.text(args, 0)?;
-    let span = span(
-        text.len(),
-        run.number(args, 1)?,
-        run.number_or(args, 2, -1.0)?,
-    );
+    let span = span(text.len(), run.number(args, 1)?, run.number_or(args, 2, -1.0)?);
     Ok(vec![Value::text(&text[span])])
 }
 
@@ -73,16 +53,12 @@ fn byte(run: &mut Run<'_>, args: &[Value]) -> Outcome {
     let text = run.text(args, 0)?;
     let from = run.number_or(args, 1, 1.0)?;
     let span = span(text.len(), from, run.number_or(args, 2, from)?);
-    Ok(text[span]
-        .iter()
-        .map(|byte| Value::Number(f64::from(*byte)))
-        .collect())
+    Ok(text[span].iter().map(|byte| Value::Number(f64::from(*byte))).collect())
 }
 
 fn char(run: &mut Run<'_>, args: &[Value]) -> Outcome {
-    let bytes: Result<Vec<u8>, Value> = (0..args.len())
-        .map(|at| Ok(run.number(args, at)? as u8))
-        .collect();
+    let bytes: Result<Vec<u8>, Value> =
+        (0..args.len()).map(|at| Ok(run.number(args, at)? as u8)).collect();
     Ok(vec![Value::text(bytes?)])
 }
 
@@ -131,14 +107,11 @@ fn find(run: &mut Run<'_>, args: &[Value]) -> Outcome {
         let from = span(text.len(), run.number_or(args, 2, 1.0)?, -1.0).start;
         let at = match part.len() {
             0 => Some(0),
-            length => text[from..]
-                .windows(length)
-                .position(|window| *window == *part),
+            length => text[from..].windows(length).position(|window| *window == *part),
         };
-        return Ok(at.map_or_else(
-            || vec![Value::Nil],
-            |at| both(from + at, from + at + part.len()),
-        ));
+        return Ok(
+            at.map_or_else(|| vec![Value::Nil], |at| both(from + at, from + at + part.len()))
+        );
     }
     let (text, found) = search(run, args)?;
     let Some(found) = found else {
@@ -150,11 +123,7 @@ fn find(run: &mut Run<'_>, args: &[Value]) -> Outcome {
 }
 
 fn gmatch(run: &mut Run<'_>, args: &[Value]) -> Outcome {
-    let matches = Matches {
-        text: run.text(args, 0)?,
-        pattern: run.text(args, 1)?,
-        from: 0,
-    };
+    let matches = Matches { text: run.text(args, 0)?, pattern: run.text(args, 1)?, from: 0 };
     Ok(vec![Value::Matches(Rc::new(RefCell::new(matches)))])
 }
 

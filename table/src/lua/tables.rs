@@ -5,12 +5,7 @@ use super::run::Run;
 use super::value::{Fields, Outcome, Text, Value};
 
 pub(super) fn library() -> Fields {
-    of(&[
-        ("concat", concat),
-        ("insert", insert),
-        ("remove", remove),
-        ("sort", sort),
-    ])
+    of(&[("concat", concat), ("insert", insert), ("remove", remove), ("sort", sort)])
 }
 
 /// As Redis's Lua has it: what a stack has room for.
@@ -25,9 +20,7 @@ pub(super) fn unpack(run: &mut Run<'_>, args: &[Value]) -> Outcome {
         return Err(run.error("too many results to unpack"));
     }
     let count = (last - first + 1.0).max(0.0) as usize;
-    Ok((0..count)
-        .map(|at| fields.get(&Value::Number(first + at as f64)))
-        .collect())
+    Ok((0..count).map(|at| fields.get(&Value::Number(first + at as f64))).collect())
 }
 
 fn concat(run: &mut Run<'_>, args: &[Value]) -> Outcome {
@@ -58,11 +51,7 @@ fn insert(run: &mut Run<'_>, args: &[Value]) -> Outcome {
         _ => return Err(run.error("wrong number of arguments to 'insert'")),
     };
     // Behind the last one, or at a place that counts from 1.
-    let at = if args.len() == 2 {
-        at
-    } else {
-        at.wrapping_sub(1)
-    };
+    let at = if args.len() == 2 { at } else { at.wrapping_sub(1) };
     if at > list.len() {
         return Err(run.error("bad argument #2 (position out of bounds)"));
     }
@@ -75,11 +64,7 @@ fn remove(run: &mut Run<'_>, args: &[Value]) -> Outcome {
     let list = &mut fields.borrow_mut().list;
     let at = run.number_or(args, 1, list.len() as f64)? as usize;
     let is_there = (1..=list.len()).contains(&at);
-    Ok(vec![if is_there {
-        list.remove(at - 1)
-    } else {
-        Value::Nil
-    }])
+    Ok(vec![if is_there { list.remove(at - 1) } else { Value::Nil }])
 }
 
 /// Inserts one after the other: what a script compares by may be in no order at all.
@@ -99,11 +84,7 @@ fn sort(run: &mut Run<'_>, args: &[Value]) -> Outcome {
                     values.first().is_some_and(Value::is_true)
                 }
             };
-            if is_less {
-                to = middle
-            } else {
-                from = middle + 1
-            }
+            if is_less { to = middle } else { from = middle + 1 }
         }
         sorted.insert(from, value);
     }

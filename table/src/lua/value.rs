@@ -125,10 +125,7 @@ pub(crate) struct Fields {
 
 impl Fields {
     pub(crate) fn of_list(list: Vec<Value>) -> Self {
-        let mut fields = Self {
-            list,
-            ..Self::default()
-        };
+        let mut fields = Self { list, ..Self::default() };
         fields.trim();
         fields
     }
@@ -181,9 +178,7 @@ impl Fields {
     pub(crate) fn next(&self, key: &Value) -> Option<(Value, Value)> {
         let from = match key {
             Value::Nil => Some(0),
-            key => place(key)
-                .filter(|at| *at < self.list.len())
-                .map(|at| at + 1),
+            key => place(key).filter(|at| *at < self.list.len()).map(|at| at + 1),
         };
         if let Some(from) = from {
             let mut behind = (from..).zip(self.list.iter().skip(from));
@@ -233,10 +228,7 @@ fn place(key: &Value) -> Option<usize> {
 
 fn parse_number(text: &[u8]) -> Option<f64> {
     let text = text.trim_ascii();
-    match text
-        .strip_prefix(b"0x")
-        .or_else(|| text.strip_prefix(b"0X"))
-    {
+    match text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) {
         Some(digits) => {
             let digits = std::str::from_utf8(digits).ok()?;
             u64::from_str_radix(digits, 16).ok().map(|n| n as f64)

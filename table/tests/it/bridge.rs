@@ -9,12 +9,7 @@ fn a_command_and_several_are_answered_as_a_bridge_of_upstashs_dialect_does() {
         ("/", r#"["SET","k","é\n"]"#, 200, r#"{"result":"OK"}"#),
         ("", r#"["GET","k"]"#, 200, r#"{"result":"é\n"}"#),
         ("/", r#"["INCRBY","n",7]"#, 200, r#"{"result":7}"#),
-        (
-            "/",
-            r#"["INCR","k"]"#,
-            400,
-            r#"{"error":"ERR value is not an integer or out of range"}"#,
-        ),
+        ("/", r#"["INCR","k"]"#, 400, r#"{"error":"ERR value is not an integer or out of range"}"#),
         (
             "/pipeline",
             r#"[["GET","none"],["MGET","n","k"]]"#,
@@ -28,12 +23,7 @@ fn a_command_and_several_are_answered_as_a_bridge_of_upstashs_dialect_does() {
             r#"[{"error":"ERR wrong number of arguments for 'get' command"}]"#,
         ),
         ("/", "[", 400, r#"{"error":"ERR the body is not JSON"}"#),
-        (
-            "/",
-            "[[]]",
-            400,
-            r#"{"error":"ERR the body is not an array of strings and numbers"}"#,
-        ),
+        ("/", "[[]]", 400, r#"{"error":"ERR the body is not an array of strings and numbers"}"#),
         ("/", "[]", 400, r#"{"error":"ERR empty command"}"#),
         (
             "/get/k",
@@ -42,11 +32,7 @@ fn a_command_and_several_are_answered_as_a_bridge_of_upstashs_dialect_does() {
             r#"{"error":"ERR the table answers /, /pipeline, /multi-exec and /subscribe"}"#,
         ),
     ] {
-        assert_eq!(
-            table.answer(0, path, body),
-            (status, answer.to_owned()),
-            "{body}"
-        );
+        assert_eq!(table.answer(0, path, body), (status, answer.to_owned()), "{body}");
     }
 }
 

@@ -24,10 +24,7 @@ fn a_command_that_it_does_not_know_is_an_error_that_names_those_that_it_knows() 
     };
     assert_eq!(
         text,
-        format!(
-            "ERR unknown command 'XADD': edgelock/testing knows {}",
-            all.join(", ")
-        )
+        format!("ERR unknown command 'XADD': edgelock/testing knows {}", all.join(", "))
     );
 }
 
@@ -50,10 +47,7 @@ fn time_passes_only_when_the_caller_says_so() {
     assert_eq!(at(101, &[b"EXISTS", b"k"]), Reply::Int(0));
     at(101, &[b"RPUSH", b"l", b"a", b"b"]);
     at(101, &[b"PEXPIRE", b"l", b"5"]);
-    let keys: Vec<_> = table
-        .keys(101_000)
-        .map(|(key, _, ends)| (key.to_vec(), ends))
-        .collect();
+    let keys: Vec<_> = table.keys(101_000).map(|(key, _, ends)| (key.to_vec(), ends)).collect();
     assert_eq!(keys, [(b"l".to_vec(), Some(106))]);
     assert_eq!(table.keys(107_000).count(), 0);
 }
@@ -78,10 +72,7 @@ fn a_script_that_fails_keeps_what_it_has_written() {
     let Reply::Error(text) = run(&mut table, &["EVAL", script, "2", "k", "text"]) else {
         panic!("no error");
     };
-    assert!(
-        text.starts_with("ERR value is not an integer or out of range script: "),
-        "{text}"
-    );
+    assert!(text.starts_with("ERR value is not an integer or out of range script: "), "{text}");
     assert_eq!(run(&mut table, &["GET", "k"]), bulk("1"));
 }
 

@@ -73,9 +73,7 @@ impl RedisProbe {
     }
 
     fn calls(&mut self, counts: impl Fn(&str) -> bool) -> Result<u64> {
-        let statistics: String = redis::cmd("INFO")
-            .arg("commandstats")
-            .query(&mut self.redis)?;
+        let statistics: String = redis::cmd("INFO").arg("commandstats").query(&mut self.redis)?;
         let calls = |line: &str| {
             let (name, calls) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             let calls = calls.split_once(',')?.0.parse::<u64>().ok()?;
@@ -86,9 +84,7 @@ impl RedisProbe {
 
     /// Cuts every connection of Redis but this one. Returns how many there were.
     pub fn cut_connections(&mut self) -> Result<u64> {
-        Ok(redis::cmd("CLIENT")
-            .arg(&["KILL", "TYPE", "normal"])
-            .query(&mut self.redis)?)
+        Ok(redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]).query(&mut self.redis)?)
     }
 
     /// Reads a sale. `answered` has each order of which customers were told that it is sold, and
@@ -96,10 +92,7 @@ impl RedisProbe {
     pub fn ledger(&mut self, sku: &str, answered: &BTreeMap<String, u64>) -> Result<Ledger> {
         let sale: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}"))?;
         let number = |field| -> Result<u64> {
-            Ok(sale
-                .get(field)
-                .with_context(|| format!("no {field}"))?
-                .parse()?)
+            Ok(sale.get(field).with_context(|| format!("no {field}"))?.parse()?)
         };
         let orders: BTreeMap<String, String> = self.hash(&format!("sale:{{{sku}}}:orders"))?;
         let orders = orders
@@ -107,13 +100,7 @@ impl RedisProbe {
             .map(|(id, order)| Ok((id, Entry::parse(&order)?)))
             .collect::<Result<_>>()?;
         let buyers = self.hash(&format!("sale:{{{sku}}}:buyers"))?;
-        Ok(Ledger::judge(
-            number("stock")?,
-            number("remaining")?,
-            &orders,
-            &buyers,
-            answered,
-        ))
+        Ok(Ledger::judge(number("stock")?, number("remaining")?, &orders, &buyers, answered))
     }
 
     fn hash<T: redis::FromRedisValue>(&mut self, key: &str) -> Result<T> {
@@ -140,10 +127,7 @@ impl Ledger {
             sold,
             oversold: sold.saturating_sub(stock),
             charged_twice: twice + wrongly_charged(orders.values(), buyers),
-            lost: answered
-                .keys()
-                .filter(|id| !orders.contains_key(*id))
-                .count() as u64,
+            lost: answered.keys().filter(|id| !orders.contains_key(*id)).count() as u64,
             out_of_turn: out_of_turn(orders.values().collect(), stock),
         }
     }
@@ -176,11 +160,7 @@ impl Ledger {
 
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "  sold                  {:>8} of {}",
-            self.sold, self.stock
-        )?;
+        writeln!(f, "  sold                  {:>8} of {}", self.sold, self.stock)?;
         writeln!(f, "  oversold              {:>8}", self.oversold)?;
         writeln!(f, "  charged twice         {:>8}", self.charged_twice)?;
         writeln!(f, "  sold, but not on record{:>7}", self.lost)?;
@@ -214,10 +194,7 @@ fn wrongly_charged<'a>(
     for (buyer, bought) in buyers {
         *differences.entry(buyer).or_default() += i128::from(*bought);
     }
-    differences
-        .values()
-        .filter(|difference| **difference != 0)
-        .count() as u64
+    differences.values().filter(|difference| **difference != 0).count() as u64
 }
 
 /// How many orders were not decided in turn. They are sorted by turn, and within a turn by what
@@ -252,18 +229,9 @@ mod tests {
             )
         });
         let owned = |pairs: &[(&str, u64)]| {
-            pairs
-                .iter()
-                .map(|(name, count)| ((*name).to_owned(), *count))
-                .collect()
+            pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
         };
-        Ledger::judge(
-            3,
-            remaining,
-            &orders.collect(),
-            &owned(buyers),
-            &owned(answered),
-        )
+        Ledger::judge(3, remaining, &orders.collect(), &owned(buyers), &owned(answered))
     }
 
     #[test]
@@ -279,16 +247,8 @@ mod tests {
 
     #[test]
     fn units_sold_beyond_the_stock_are_counted() {
-        let ledger = judge(
-            &["2 ann 3 1", "2 bob 3 1"],
-            &[("ann", 2), ("bob", 2)],
-            0,
-            &[],
-        );
-        assert_eq!(
-            (ledger.oversold, ledger.out_of_turn, ledger.is_right()),
-            (1, 1, false)
-        );
+        let ledger = judge(&["2 ann 3 1", "2 bob 3 1"], &[("ann", 2), ("bob", 2)], 0, &[]);
+        assert_eq!((ledger.oversold, ledger.out_of_turn, ledger.is_right()), (1, 1, false));
     }
 
     #[test]
@@ -307,34 +267,19 @@ mod tests {
 
     #[test]
     fn an_account_that_differs_from_the_orders_is_a_wrong_charge() {
-        let ledger = judge(
-            &["2 ann 3 1", "1 bob 1 0"],
-            &[("ann", 4), ("bob", 1)],
-            0,
-            &[],
-        );
+        let ledger = judge(&["2 ann 3 1", "1 bob 1 0"], &[("ann", 4), ("bob", 1)], 0, &[]);
         assert_eq!((ledger.charged_twice, ledger.is_right()), (1, false));
     }
 
     #[test]
     fn an_order_sold_twice_is_a_wrong_charge() {
-        let ledger = judge(
-            &["2 ann 3 1", "1 bob 1 0"],
-            &[("ann", 2), ("bob", 1)],
-            0,
-            &[("o1", 2)],
-        );
+        let ledger = judge(&["2 ann 3 1", "1 bob 1 0"], &[("ann", 2), ("bob", 1)], 0, &[("o1", 2)]);
         assert_eq!((ledger.charged_twice, ledger.is_right()), (1, false));
     }
 
     #[test]
     fn an_order_sold_but_not_on_record_is_lost() {
-        let ledger = judge(
-            &["2 ann 3 1", "1 bob 1 0"],
-            &[("ann", 2), ("bob", 1)],
-            0,
-            &[("o3", 1)],
-        );
+        let ledger = judge(&["2 ann 3 1", "1 bob 1 0"], &[("ann", 2), ("bob", 1)], 0, &[("o3", 1)]);
         assert_eq!((ledger.lost, ledger.is_right()), (1, false));
     }
 }

@@ -76,11 +76,7 @@ impl Load {
     /// There can be no HTTP client.
     pub fn new(workers: [String; 2]) -> Result<Self> {
         let client = Client::builder().timeout(REQUEST_LIMIT).build()?;
-        Ok(Self {
-            client,
-            workers,
-            patience: ORDER_LIMIT,
-        })
+        Ok(Self { client, workers, patience: ORDER_LIMIT })
     }
 
     /// The same, with customers who go on asking for so long.
@@ -142,17 +138,12 @@ impl Load {
     async fn order(&self, order: Order, turn: usize) -> Result<Answer> {
         let start = Instant::now();
         let send = |worker: &str| {
-            let request = self
-                .client
-                .request(order.method.clone(), format!("{worker}{}", order.path));
+            let request =
+                self.client.request(order.method.clone(), format!("{worker}{}", order.path));
             request.body(order.body.clone())
         };
         let word = self.last_word(&order.path, turn, send).await?;
-        Ok(Answer {
-            latency: start.elapsed(),
-            order,
-            word,
-        })
+        Ok(Answer { latency: start.elapsed(), order, word })
     }
 
     /// The final answer to `request`, if it comes while the customer is patient. Each try sends the
@@ -168,29 +159,19 @@ impl Load {
         loop {
             let worker = &self.workers[turn % self.workers.len()];
             let pause = match ask(request(worker)).await {
-                Ok(Reply {
-                    status,
-                    retry_after,
-                    ..
-                }) if status == StatusCode::SERVICE_UNAVAILABLE => {
+                Ok(Reply { status, retry_after, .. })
+                    if status == StatusCode::SERVICE_UNAVAILABLE =>
+                {
                     told_to_wait += 1;
                     retry_after.context("a 503 without Retry-After")?
                 }
                 // Redis is full, for example. Nothing was sold, and nobody knows when it will be.
-                Ok(Reply {
-                    status: StatusCode::BAD_GATEWAY,
-                    ..
-                }) => {
+                Ok(Reply { status: StatusCode::BAD_GATEWAY, .. }) => {
                     told_to_wait += 1;
                     PAUSE
                 }
                 Ok(Reply { status, body, .. }) => {
-                    return Ok(Word {
-                        status,
-                        body,
-                        told_to_wait,
-                        disconnected,
-                    });
+                    return Ok(Word { status, body, told_to_wait, disconnected });
                 }
                 // The Worker has gone, so the other one gets the same request.
                 Err(_) => {
@@ -238,11 +219,7 @@ impl Figures {
 
     fn add(&mut self, answer: Answer) {
         self.answered += 1;
-        let Answer {
-            order,
-            word,
-            latency,
-        } = answer;
+        let Answer { order, word, latency } = answer;
         self.told_to_wait += word.told_to_wait;
         self.disconnected += word.disconnected;
         let (status, code) = (word.status, code(&word.body));
@@ -265,10 +242,9 @@ impl Figures {
             (None, 400..=499) if status != StatusCode::CONFLICT => {
                 *self.others.entry("bad input".to_owned()).or_default() += 1;
             }
-            _ => self.wrong.push(format!(
-                "{} {} {} -> {status} {code}",
-                order.method, order.path, order.body
-            )),
+            _ => self
+                .wrong
+                .push(format!("{} {} {} -> {status} {code}", order.method, order.path, order.body)),
         }
     }
 }

@@ -77,22 +77,12 @@ fn again(orders: &[Order], index: usize) -> Option<Order> {
 
 fn honest(sku: &str, id: &str, buyer: &str, quantity: u64) -> Order {
     let body = json!({ "order_id": id, "buyer": buyer, "quantity": quantity }).to_string();
-    Order {
-        honest: Some(Honest {
-            id: id.to_owned(),
-            quantity,
-        }),
-        ..post(sku, body)
-    }
+    Order { honest: Some(Honest { id: id.to_owned(), quantity }), ..post(sku, body) }
 }
 
 fn hostile(sku: &str, index: usize) -> Order {
     let order = |id: &str, buyer: &str, quantity: &str| {
-        format!(
-            r#"{{"order_id":{},"buyer":{},"quantity":{quantity}}}"#,
-            json!(id),
-            json!(buyer)
-        )
+        format!(r#"{{"order_id":{},"buyer":{},"quantity":{quantity}}}"#, json!(id), json!(buyer))
     };
     let id = format!("hostile-{index}");
     match index % 14 {
@@ -108,19 +98,11 @@ fn hostile(sku: &str, index: usize) -> Order {
         9 => post(sku, order(&"x".repeat(10_000), "mallory", "1")),
         10 => post(sku, order(&id, "", "1")),
         11 => post(sku, order(&id, "mallory\r\n*1\r\n$8\r\nFLUSHALL\r\n", "1")),
-        12 => Order {
-            method: Method::DELETE,
-            ..post(sku, String::new())
-        },
+        12 => Order { method: Method::DELETE, ..post(sku, String::new()) },
         _ => post("no-such-sale", order(&id, "mallory", "1")),
     }
 }
 
 fn post(sku: &str, body: String) -> Order {
-    Order {
-        method: Method::POST,
-        path: format!("/sales/{sku}/orders"),
-        body,
-        honest: None,
-    }
+    Order { method: Method::POST, path: format!("/sales/{sku}/orders"), body, honest: None }
 }

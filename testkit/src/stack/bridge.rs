@@ -50,9 +50,7 @@ impl Bridge {
     ///
     /// When it cannot be built or started; the message says why.
     pub fn spawn() -> Self {
-        Self::options()
-            .start()
-            .unwrap_or_else(|error| panic!("no bridge: {error:#}"))
+        Self::options().start().unwrap_or_else(|error| panic!("no bridge: {error:#}"))
     }
 
     /// To start a bridge in another way than [`Bridge::spawn`] does.
@@ -130,9 +128,7 @@ impl Bridge {
     ///
     /// When it was told to use another Redis.
     pub fn redis_socket(&self) -> &Path {
-        self.redis_socket
-            .as_deref()
-            .expect("this bridge uses a Redis that it did not spawn")
+        self.redis_socket.as_deref().expect("this bridge uses a Redis that it did not spawn")
     }
 
     /// A client of the Redis that it spawned, past the bridge.
@@ -245,13 +241,7 @@ impl BridgeOptions {
         } else {
             None
         };
-        Ok(Bridge {
-            process,
-            url,
-            token,
-            redis_socket,
-            options: self,
-        })
+        Ok(Bridge { process, url, token, redis_socket, options: self })
     }
 
     /// Starts the process. Returns it, and where it listens.
@@ -271,10 +261,7 @@ impl BridgeOptions {
             .env("EDGELOCK_BRIDGE_CREDENTIAL", token);
         let process = Process::start(&mut command)?;
         let url = process.wait_for("address", START_LIMIT, |line| {
-            Some(
-                line.strip_prefix("edgelock-bridge listening on ")?
-                    .to_owned(),
-            )
+            Some(line.strip_prefix("edgelock-bridge listening on ")?.to_owned())
         })?;
         Ok((process, url))
     }
@@ -287,10 +274,8 @@ impl Drop for Bridge {
         }
         self.process.kill();
         // A bridge that had to be killed left its Redis behind.
-        if let Some(mut redis) = self
-            .redis_socket
-            .as_ref()
-            .and_then(|socket| UnixStream::connect(socket).ok())
+        if let Some(mut redis) =
+            self.redis_socket.as_ref().and_then(|socket| UnixStream::connect(socket).ok())
         {
             let _ = redis.write_all(b"SHUTDOWN NOSAVE\r\n");
         }
@@ -338,13 +323,7 @@ pub fn build_bridge(profile: &str) -> Result<PathBuf> {
         _ => "--package=edgelock-bridge",
     };
     let mut cargo = paths::cargo()
-        .args([
-            "build",
-            which,
-            "--profile",
-            profile,
-            "--message-format=json-render-diagnostics",
-        ])
+        .args(["build", which, "--profile", profile, "--message-format=json-render-diagnostics"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

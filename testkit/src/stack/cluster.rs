@@ -18,10 +18,7 @@ fn start_node(options: &[&str]) -> RedisServer {
         // Drawn for each try, since somebody may have taken it meanwhile.
         let bus = free_port().expect("a port").to_string();
         let ours = ["--cluster-enabled", "yes", "--cluster-port", &bus];
-        ours.iter()
-            .chain(options)
-            .map(|&option| option.to_owned())
-            .collect()
+        ours.iter().chain(options).map(|&option| option.to_owned()).collect()
     })
 }
 
@@ -99,9 +96,7 @@ impl RedisCluster {
         let _: () = self.nodes[0].ask(&meet(&replica));
         let primary = myself(&self.nodes[index]).id;
         replica.wait_until("it knows its primary", |replica| {
-            replica
-                .try_ask::<()>(&["CLUSTER", "REPLICATE", &primary])
-                .is_ok()
+            replica.try_ask::<()>(&["CLUSTER", "REPLICATE", &primary]).is_ok()
         });
         replica.wait_until_in_step();
         for node in &self.nodes {
@@ -139,12 +134,8 @@ impl RedisCluster {
     /// Which of the servers has the slot.
     pub fn owner(&self, slot: u16) -> usize {
         let owns = |node: &RedisServer| {
-            node.try_ask::<i64>(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()])
-                .is_ok()
-                && myself(node)
-                    .slots
-                    .iter()
-                    .any(|&(first, last)| (first..=last).contains(&slot))
+            node.try_ask::<i64>(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()]).is_ok()
+                && myself(node).slots.iter().any(|&(first, last)| (first..=last).contains(&slot))
         };
         (self.nodes.iter().position(owns)).expect("every slot has an owner")
     }

@@ -44,13 +44,7 @@ pub(super) fn workerd_config_with_cron<'a>(
     object: Option<&str>,
     service: Option<(&str, &str)>,
 ) -> Result<String> {
-    let worker = worker(
-        entry,
-        modules,
-        bindings,
-        object,
-        service.map(|(name, _)| name),
-    )?;
+    let worker = worker(entry, modules, bindings, object, service.map(|(name, _)| name))?;
     let external = service.map_or_else(String::new, |(name, address)| {
         format!(r#", (name = "{name}", external = (address = "{address}", http = ()))"#)
     });
@@ -92,23 +86,13 @@ fn worker<'a>(
     object: Option<&str>,
     service: Option<&str>,
 ) -> Result<String> {
-    ensure!(
-        modules.iter().any(|name| name == entry),
-        "there is no {entry}"
-    );
-    let others = modules
-        .iter()
-        .map(String::as_str)
-        .filter(|name| *name != entry);
+    ensure!(modules.iter().any(|name| name == entry), "there is no {entry}");
+    let others = modules.iter().map(String::as_str).filter(|name| *name != entry);
     let modules: Vec<_> = [entry]
         .into_iter()
         .chain(others)
         .map(|name| {
-            let kind = if name.ends_with(".wasm") {
-                "wasm"
-            } else {
-                "esModule"
-            };
+            let kind = if name.ends_with(".wasm") { "wasm" } else { "esModule" };
             format!("(name = \"{name}\", {kind} = embed \"{name}\")")
         })
         .collect();
@@ -158,11 +142,7 @@ pub fn workerd_modules(folder: &Path) -> Result<Vec<String>> {
 fn collect(folder: &Path, prefix: &str, modules: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let name = entry
-            .file_name()
-            .into_string()
-            .ok()
-            .context("a file name is not UTF-8")?;
+        let name = entry.file_name().into_string().ok().context("a file name is not UTF-8")?;
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{prefix}{name}/"), modules)?;
         } else if name.ends_with(".js") || name.ends_with(".wasm") {
@@ -181,10 +161,7 @@ fn compatibility_date() -> Result<String> {
 /// The flags as a list, which looks the same in both languages.
 fn compatibility_flags() -> Result<String> {
     let value = in_wrangler_toml("compatibility_flags")?;
-    let list = value
-        .find('[')
-        .zip(value.find(']'))
-        .map(|(from, to)| &value[from..=to]);
+    let list = value.find('[').zip(value.find(']')).map(|(from, to)| &value[from..=to]);
     Ok(list.context("these are no flags")?.to_owned())
 }
 

@@ -62,12 +62,7 @@ fn bundled() -> Result<PathBuf> {
     let ours = bundle.with_extension(format!("{}.mjs", process::id()));
     run(Command::new(paths::npm_bin("esbuild"))
         .arg(paths::root().join(SCRIPT))
-        .args([
-            "--bundle",
-            "--platform=node",
-            "--format=esm",
-            "--log-level=warning",
-        ])
+        .args(["--bundle", "--platform=node", "--format=esm", "--log-level=warning"])
         .arg(format!("--banner:js={REQUIRE}"))
         .arg(format!("--outfile={}", ours.display())))?;
     fs::rename(ours, &bundle)?;
@@ -76,8 +71,6 @@ fn bundled() -> Result<PathBuf> {
 
 impl fmt::Debug for HumanWhoCodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HumanWhoCodes")
-            .field("url", &self.url())
-            .finish_non_exhaustive()
+        f.debug_struct("HumanWhoCodes").field("url", &self.url()).finish_non_exhaustive()
     }
 }

@@ -87,11 +87,7 @@ impl LatencyProxy {
                 carry(far, near, back, &net, |_| {});
             }
         });
-        Ok(Self {
-            port,
-            requests,
-            network,
-        })
+        Ok(Self { port, requests, network })
     }
 
     /// How many `POST`s have entered the proxy.
@@ -162,9 +158,7 @@ fn line(network: &Network) -> Sender<Parcel> {
             let _ = if bytes.is_empty() {
                 to.shutdown(Shutdown::Write)
             } else {
-                to.as_ref()
-                    .write_all(&bytes)
-                    .or_else(|_| to.shutdown(Shutdown::Both))
+                to.as_ref().write_all(&bytes).or_else(|_| to.shutdown(Shutdown::Both))
             };
         }
     });

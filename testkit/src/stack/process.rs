@@ -56,10 +56,7 @@ impl Process {
     ) -> Result<T> {
         let until = Instant::now() + limit;
         loop {
-            match self
-                .stdout
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
-            {
+            match self.stdout.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     if let Some(found) = pick(&line) {
                         return Ok(found);

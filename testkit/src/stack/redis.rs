@@ -102,11 +102,7 @@ impl Redis {
             let digits = behind.split(',').next().unwrap_or_default();
             digits.trim().parse().expect("a number")
         };
-        let of_scripts = stats
-            .lines()
-            .filter(|line| line.starts_with("cmdstat_eval"));
-        of_scripts
-            .map(|line| number(line, ":calls=") - number(line, "failed_calls="))
-            .sum()
+        let of_scripts = stats.lines().filter(|line| line.starts_with("cmdstat_eval"));
+        of_scripts.map(|line| number(line, ":calls=") - number(line, "failed_calls=")).sum()
     }
 }

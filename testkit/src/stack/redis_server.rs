@@ -84,13 +84,7 @@ impl RedisServer {
             let folder = tempfile::tempdir().context("no folder")?;
             let options = options(folder.path());
             let process = serve(port, folder.path(), &options, has_clock)?;
-            Ok(Self {
-                process,
-                folder,
-                options,
-                has_clock,
-                port,
-            })
+            Ok(Self { process, folder, options, has_clock, port })
         })
     }
 
@@ -148,10 +142,7 @@ impl RedisServer {
     /// The system does not allow it.
     pub fn fill_disk(&self) -> Result<()> {
         let id = Pid::from_raw(self.id().try_into()?).context("a process has an id")?;
-        let nothing = Rlimit {
-            current: Some(0),
-            maximum: None,
-        };
+        let nothing = Rlimit { current: Some(0), maximum: None };
         prlimit(Some(id), Resource::Fsize, nothing)?;
         Ok(())
     }
@@ -188,8 +179,7 @@ impl RedisServer {
     /// When that is an error, or not of the type asked for.
     pub fn ask<V: redis::FromRedisValue>(&self, command: &str) -> V {
         let words: Vec<&str> = command.split(' ').collect();
-        self.try_ask(&words)
-            .unwrap_or_else(|error| panic!("{command}: {error}"))
+        self.try_ask(&words).unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
     /// What it answers to the words of a command.

@@ -44,11 +44,7 @@ impl ServerlessRedis {
         process.wait_for("that it listens", START_LIMIT, |line| {
             line.contains("Listening on").then_some(())
         })?;
-        Ok(Self {
-            process,
-            port,
-            token,
-        })
+        Ok(Self { process, port, token })
     }
 
     /// Its address, `http://127.0.0.1:<port>`.
@@ -69,8 +65,6 @@ impl ServerlessRedis {
 
 impl fmt::Debug for ServerlessRedis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerlessRedis")
-            .field("port", &self.port)
-            .finish_non_exhaustive()
+        f.debug_struct("ServerlessRedis").field("port", &self.port).finish_non_exhaustive()
     }
 }

@@ -63,12 +63,7 @@ impl Webdis {
         process.wait_for("that it runs", START_LIMIT, |line| {
             line.ends_with("up and running").then_some(())
         })?;
-        Ok(Self {
-            process,
-            port,
-            password,
-            _folder: folder,
-        })
+        Ok(Self { process, port, password, _folder: folder })
     }
 
     /// Its address, `http://127.0.0.1:<port>`.
@@ -94,8 +89,6 @@ impl Webdis {
 
 impl fmt::Debug for Webdis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Webdis")
-            .field("port", &self.port)
-            .finish_non_exhaustive()
+        f.debug_struct("Webdis").field("port", &self.port).finish_non_exhaustive()
     }
 }

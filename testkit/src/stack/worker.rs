@@ -104,10 +104,7 @@ impl WorkerConfig {
 
     /// The value of a variable or secret; empty where there is none.
     pub fn binding(&self, name: &str) -> &str {
-        self.bindings
-            .iter()
-            .find(|(known, _)| known == name)
-            .map_or("", |(_, value)| value)
+        self.bindings.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
     /// The credential of those who may open sales.
@@ -138,9 +135,7 @@ impl Worker {
     /// There is no Worker in its folder, `workerd` is not installed, or it does not listen within
     /// 20 s; what it said is in the error.
     pub fn start(config: &WorkerConfig) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("edgelock-worker-")
-            .tempdir()?;
+        let folder = tempfile::Builder::new().prefix("edgelock-worker-").tempdir()?;
         let modules = copy_modules(&config.build, folder.path())
             .with_context(|| format!("no Worker in {}", config.build.display()))?;
         let names = config.bindings.iter().map(|(name, _)| name);
@@ -153,12 +148,7 @@ impl Worker {
         }
         fs::write(folder.path().join("config.capnp"), text)?;
         let (process, ports) = serve(folder.path(), &config.bindings, 0)?;
-        Ok(Self {
-            process,
-            folder,
-            bindings: config.bindings.clone(),
-            ports,
-        })
+        Ok(Self { process, folder, bindings: config.bindings.clone(), ports })
     }
 
     /// Its address, `http://127.0.0.1:<port>`.
@@ -216,9 +206,7 @@ impl Worker {
 
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("port", &self.ports.http)
-            .finish_non_exhaustive()
+        f.debug_struct("Worker").field("port", &self.ports.http).finish_non_exhaustive()
     }
 }
 

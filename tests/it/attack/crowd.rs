@@ -36,9 +36,8 @@ struct Crowd {
 
 impl Crowd {
     fn start(listens: bool) -> Self {
-        let bridge = stack::Bridge::options()
-            .option(format!("--max-connections={CONNECTIONS}"))
-            .start();
+        let bridge =
+            stack::Bridge::options().option(format!("--max-connections={CONNECTIONS}")).start();
         let stack = Stack::of(bridge.expect("a bridge"));
         let client = client_of(stack.route().push(listens));
         let turns = Rc::new(Cell::new(0));
@@ -60,11 +59,7 @@ impl Crowd {
                 }
             });
         }
-        Self {
-            turns,
-            _waiters: waiters,
-            stack,
-        }
+        Self { turns, _waiters: waiters, stack }
     }
 
     /// Nearly all of them wait. Until then they have the connections that the holder needs.

@@ -84,11 +84,7 @@ impl Mortal {
             }
             Pin::new(&mut task).poll(cx)
         }));
-        self.0
-            .background
-            .lock()
-            .expect("tasks")
-            .push(task.abort_handle());
+        self.0.background.lock().expect("tasks").push(task.abort_handle());
     }
 
     /// Stops all background work of this host. `is_dropped` says whether it is dropped, or stands
@@ -129,10 +125,7 @@ async fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() 
         assert_eq!(first.await.unwrap().unwrap().left(), Some(99));
         assert_eq!(third.await.unwrap().unwrap().left(), Some(98));
         let error = driver.await.unwrap().unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("unavailable", false)
-        );
+        assert_eq!((error.code(), error.is_outcome_unknown()), ("unavailable", false));
         assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [0, 2]);
     }
 }
@@ -152,10 +145,7 @@ async fn a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
         mortal.end(is_dropped);
         assert_eq!(next.await.unwrap().unwrap().left(), Some(99));
         let error = driver.await.unwrap().unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("unavailable", false)
-        );
+        assert_eq!((error.code(), error.is_outcome_unknown()), ("unavailable", false));
         assert_eq!(stack.redis::<Vec<u64>>("HKEYS orders"), [1]);
         assert_eq!(proxy.seen().len(), 1);
     }
@@ -220,8 +210,5 @@ async fn a_host_that_runs_nothing_in_the_background_is_told_so() {
     let lock = Host::new(drop).lock(stack.route());
     let sale = GroupCommit::new(Sale);
     let error = sale.submit(&lock, order(0)).await.unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_outcome_unknown()),
-        ("unavailable", false)
-    );
+    assert_eq!((error.code(), error.is_outcome_unknown()), ("unavailable", false));
 }

@@ -65,10 +65,7 @@ impl Section for Stock {
         let known = Command::new("HGET").key("orders").arg(number);
         let stock = if *number == ODD { "another" } else { "stock" };
         let time = (*number >= TIMED).then(|| Command::new("TIME"));
-        [Command::new("GET").key(stock), known]
-            .into_iter()
-            .chain(time)
-            .collect()
+        [Command::new("GET").key(stock), known].into_iter().chain(time).collect()
     }
 
     fn decide(
@@ -288,9 +285,7 @@ async fn a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left(mut
         let mut told = Vec::new();
         for (place, order) in orders.into_iter().enumerate() {
             let (sale, lock) = (sales[place].clone(), locks[place].clone());
-            told.push(tokio::task::spawn_local(async move {
-                sale.submit(&lock, order).await
-            }));
+            told.push(tokio::task::spawn_local(async move { sale.submit(&lock, order).await }));
             eventually(|| stack.waiters_for("a") == place + 1).await;
         }
         // A release hands the lock to those that listen.
@@ -440,10 +435,7 @@ async fn a_turn_of_unknown_outcome_is_told_as_unknown_and_leaves_no_lock_behind(
         let ran = log(&mut stack) == [0, 1];
         assert_eq!(ran, expects_right);
         // What this process expected is not expected any more.
-        assert_eq!(
-            sale.submit(&lock, 2).await,
-            Ok(Some(if ran { 97 } else { 4 }))
-        );
+        assert_eq!(sale.submit(&lock, 2).await, Ok(Some(if ran { 97 } else { 4 })));
     }
 }
 
@@ -496,11 +488,7 @@ async fn a_copy_that_is_late_runs_nothing_though_the_lock_that_the_turn_took_has
     let time: Vec<u64> = stack.redis("TIME");
     let ahead = (time[0] + 10) * 1_000_000 + time[1];
     let _: () = stack.redis(&format!("SET {{a}}:fence {ahead}"));
-    let client = proxy
-        .client
-        .clone()
-        .request_timeout(ms(300))
-        .max_attempts(2);
+    let client = proxy.client.clone().request_timeout(ms(300)).max_attempts(2);
     let lock = client.lock("a").ttl(ms(1_000)).max_requests(8);
     let sale = begun(&mut stack, &lock).await;
     let _: () = stack.redis("SET stock 50");
@@ -633,10 +621,7 @@ async fn what_is_stored_in_the_way_of_the_fence_is_told_and_nothing_ran(mut stac
     let _: () = stack.redis("DEL {a}:fence");
     let _: () = stack.redis("RPUSH {a}:fence x");
     let error = sale.submit(&lock, 1).await.unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_outcome_unknown()),
-        ("wrong_type", false)
-    );
+    assert_eq!((error.code(), error.is_outcome_unknown()), ("wrong_type", false));
     assert_eq!(log(&mut stack), [0]);
 }
 
@@ -676,9 +661,7 @@ async fn repeated(at_us: u64, wrong: usize) -> Result<Option<i64>, Error> {
             2 => Some(format!(r#"[1,"{nonce}","+OK\r\n:1\r\n:1\r\n{found}"]"#)),
             3 => None,
             sent if sent < 4 + wrong => Some(format!(r#"[3,"{nonce}","{at_us}","{found}"]"#)),
-            _ => Some(format!(
-                r#"[2,"{nonce}","1700000000000001","+OK\r\n:1\r\n:1\r\n{found}"]"#
-            )),
+            _ => Some(format!(r#"[2,"{nonce}","1700000000000001","+OK\r\n:1\r\n:1\r\n{found}"]"#)),
         };
         async move { said.map(|said| json(200, &format!(r#"{{"result":{said}}}"#))) }
     });
@@ -711,9 +694,7 @@ impl Section for Wide {
 
     fn reads(&self, (): &()) -> Vec<Command> {
         let key = |number: u64| format!("{number}{}", "k".repeat(400));
-        (0..8)
-            .map(|number| Command::new("GET").key(key(number)))
-            .collect()
+        (0..8).map(|number| Command::new("GET").key(key(number))).collect()
     }
 
     fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {

@@ -71,17 +71,11 @@ async fn what_replicas_must_have_is_not_looked_at_before_its_turn(mut stack: Sta
 async fn an_item_whose_read_fails_fails_alone_when_it_is_looked_at(mut stack: Stack) {
     let _: () = stack.redis("SET stock 9");
     let _: () = stack.redis("SET text x");
-    let bad = Order {
-        orders: "text",
-        ..order(1)
-    };
+    let bad = Order { orders: "text", ..order(1) };
     let orders = [order(0), bad, order(2)];
     let outcomes = sale::outcomes(&looking(), &stack.lock("a"), orders).await;
     let error = outcomes[1].as_ref().unwrap_err();
-    assert!(
-        matches!(error, Error::CommandFailed { index: 1, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::CommandFailed { index: 1, .. }), "{error}");
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
 }
 
@@ -96,10 +90,7 @@ async fn what_was_never_decided_is_not_unknown() {
         // A call that waits would ask again.
         let hasty = lock.clone().wait_timeout(ms(0));
         let error = sale.submit(&hasty, order(0)).await.unwrap_err();
-        assert_eq!(
-            (error.code(), error.is_outcome_unknown()),
-            ("unavailable", false)
-        );
+        assert_eq!((error.code(), error.is_outcome_unknown()), ("unavailable", false));
         // What was lost keeps nobody out.
         let answer = sale.submit(&lock, order(1)).await.unwrap();
         assert_eq!(answer.left(), Some(8));
@@ -209,12 +200,7 @@ async fn a_caller_that_comes_when_too_many_wait_is_told_so_at_once(mut stack: St
         let outcomes = sale::outcomes(&sale, &lock, (0..4).map(order)).await;
         // One item is in a turn, and two wait.
         let error = outcomes[3].as_ref().unwrap_err();
-        let Error::Held {
-            ahead, requests, ..
-        } = error
-        else {
-            panic!("{error}")
-        };
+        let Error::Held { ahead, requests, .. } = error else { panic!("{error}") };
         assert_eq!((*ahead, *requests), (2, 0));
     }
     held.release().await.unwrap();

@@ -18,13 +18,7 @@ pub(super) struct Order {
 }
 
 pub(super) fn order(number: u64) -> Order {
-    Order {
-        number,
-        wants: true,
-        read: "HGET",
-        orders: "orders",
-        note: None,
-    }
+    Order { number, wants: true, read: "HGET", orders: "orders", note: None }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +75,7 @@ impl Section for Sale {
         let stock = Command::new("SET").key("stock").arg(*left);
         let record = Command::new("HSET").key(order.orders);
         let mut writes = vec![stock, record.arg(order.number).arg(fence)];
-        writes.extend(
-            order
-                .note
-                .map(|note| Command::new("LPUSH").key(note).arg(1)),
-        );
+        writes.extend(order.note.map(|note| Command::new("LPUSH").key(note).arg(1)));
         Decision::Write(writes, Answer::Sold { left: *left, fence })
     }
 }
@@ -124,8 +114,5 @@ where
     R: Runtime,
 {
     let outcomes = outcomes(sale, lock, orders).await;
-    outcomes
-        .into_iter()
-        .map(|it| it.expect("an answer"))
-        .collect()
+    outcomes.into_iter().map(|it| it.expect("an answer")).collect()
 }

@@ -35,10 +35,7 @@ const LARGE: usize = 300_000;
 
 impl Item {
     const fn fails(self) -> bool {
-        matches!(
-            self,
-            Self::FailsToRead | Self::FailsToWrite | Self::ReadsTooMuch
-        )
+        matches!(self, Self::FailsToRead | Self::FailsToWrite | Self::ReadsTooMuch)
     }
 }
 
@@ -91,10 +88,7 @@ impl Section for Mixed {
 /// each of which has one bad item after the other.
 async fn cost(stack: &mut Stack, beside: Option<Item>, others: usize) -> u64 {
     let before = stack.redis.scripts_run();
-    let (lock, group) = (
-        stack.lock("a").wait_timeout(ms(60_000)),
-        GroupCommit::new(Mixed),
-    );
+    let (lock, group) = (stack.lock("a").wait_timeout(ms(60_000)), GroupCommit::new(Mixed));
     let left = Rc::new(Cell::new(400));
     let goods = (0..20).map(|_| {
         let (lock, group, left) = (lock.clone(), group.clone(), left.clone());
@@ -170,11 +164,7 @@ async fn answered(stack: &Stack, group: &GroupCommit<Mixed>) -> usize {
 async fn names_with_full_queues_leave_others_half_of_what_they_have_alone(stack: Stack) {
     for looks in [false, true] {
         let group = GroupCommit::new(Mixed).max_waiting(20);
-        let group = if looks {
-            group.peek(|_, _, _| None)
-        } else {
-            group
-        };
+        let group = if looks { group.peek(|_, _, _| None) } else { group };
         let alone = answered(&stack, &group).await;
         // Each of twelve names has more items than may wait, and its lock is held meanwhile.
         let mut held = Vec::new();

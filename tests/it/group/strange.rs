@@ -126,27 +126,19 @@ async fn several_names_at_once_are_refused(mut stack: Stack) {
 
 async fn a_writer_shares_turns_and_a_reader_is_refused(mut stack: Stack) {
     let read_write = stack.client().read_write("a");
-    let refused = GroupCommit::new(Sale)
-        .submit(&read_write.read(), order(0))
-        .await;
+    let refused = GroupCommit::new(Sale).submit(&read_write.read(), order(0)).await;
     assert_eq!(refused.unwrap_err().code(), "invalid_argument");
     assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
     let _: () = stack.redis("SET stock 1");
     let group = GroupCommit::new(Sale);
     let write = read_write.write();
-    let (one, other) = tokio::join!(
-        group.submit(&write, order(0)),
-        group.submit(&write, order(1))
-    );
+    let (one, other) = tokio::join!(group.submit(&write, order(0)), group.submit(&write, order(1)));
     assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
     assert!(!stack.redis::<bool>("EXISTS a"));
 }
 
 async fn a_turn_has_one_item_at_least_however_small_it_must_be() {
-    for told_ in [
-        GroupCommit::new(Told).max_bytes(0),
-        GroupCommit::new(Told).max_items(1),
-    ] {
+    for told_ in [GroupCommit::new(Told).max_bytes(0), GroupCommit::new(Told).max_items(1)] {
         let mut stack = Stack::spawn();
         let outcomes = told(&stack, told_, &[Item::Note; 3]).await;
         assert_eq!(outcomes, [Ok(Item::Note), Ok(Item::Note), Ok(Item::Note)]);
@@ -155,41 +147,23 @@ async fn a_turn_has_one_item_at_least_however_small_it_must_be() {
     let stack = Stack::spawn();
     let none = GroupCommit::new(Told).max_items(0);
     let error = none.submit(&stack.lock("a"), Item::Note).await.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("a turn has 1 item or more, not 0"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("a turn has 1 item or more, not 0"), "{error}");
     assert_eq!(error.lock(), Some("a"));
 }
 
 async fn a_lock_whose_holders_share_it_is_refused_by_its_name(stack: Stack) {
     let permits = stack.client().semaphore("a", 2);
-    let error = GroupCommit::new(Told)
-        .submit(&permits, Item::Note)
-        .await
-        .unwrap_err();
+    let error = GroupCommit::new(Told).submit(&permits, Item::Note).await.unwrap_err();
     assert_eq!(error.code(), "invalid_argument");
     assert_eq!(error.lock(), Some("a"));
 }
 
 async fn an_item_whose_decision_panics_fails_alone(mut stack: Stack) {
-    let items = [
-        Item::Note,
-        Item::Note,
-        Item::Note,
-        Item::Panic,
-        Item::Note,
-        Item::Note,
-    ];
+    let items = [Item::Note, Item::Note, Item::Note, Item::Panic, Item::Note, Item::Note];
     let group = GroupCommit::new(Told);
     let outcomes = told(&stack, group.clone(), &items).await;
     let error = outcomes[3].as_ref().unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_outcome_unknown()),
-        ("unavailable", false)
-    );
+    assert_eq!((error.code(), error.is_outcome_unknown()), ("unavailable", false));
     let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!(stack.redis::<usize>("LLEN notes"), done);
     eventually(|| !stack.redis::<bool>("EXISTS a")).await;
@@ -234,14 +208,7 @@ impl Section for Numbered {
 
 async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut stack: Stack) {
     let (group, lock) = (GroupCommit::new(Numbered::default()), stack.lock("a"));
-    let items = [
-        Item::TooMuch,
-        Item::Note,
-        Item::Panic,
-        Item::TooMuch,
-        Item::Note,
-        Item::TooMuch,
-    ];
+    let items = [Item::TooMuch, Item::Note, Item::Panic, Item::TooMuch, Item::Note, Item::TooMuch];
     let tasks = items.map(|item| {
         let (group, lock) = (group.clone(), lock.clone());
         tokio::task::spawn_local(async move { group.submit(&lock, item).await })
@@ -258,10 +225,7 @@ async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut st
 
 async fn a_crowd_of_refused_items_has_few_decisions_made_again(mut stack: Stack) {
     let decisions = Arc::new(AtomicUsize::new(0));
-    let (group, lock) = (
-        GroupCommit::new(Numbered(decisions.clone())),
-        stack.lock("a"),
-    );
+    let (group, lock) = (GroupCommit::new(Numbered(decisions.clone())), stack.lock("a"));
     let tasks: Vec<_> = (0..256)
         .map(|n| {
             let (group, lock) = (group.clone(), lock.clone());
@@ -307,13 +271,10 @@ async fn a_caller_that_does_not_drive_when_called_holds_nobody_up(mut stack: Sta
     let lock = client.lock("a").wait_timeout(ms(600_000));
     let (first, last) = (sale.submit(&lock, order(0)), sale.submit(&lock, order(9)));
     let others = async {
-        let mut deaf: Vec<_> = (1..9)
-            .map(|number| Box::pin(sale.submit(&lock, order(number))))
-            .collect();
+        let mut deaf: Vec<_> =
+            (1..9).map(|number| Box::pin(sale.submit(&lock, order(number)))).collect();
         poll_fn(|cx| {
-            let waits = deaf
-                .iter_mut()
-                .all(|one| one.as_mut().poll(cx).is_pending());
+            let waits = deaf.iter_mut().all(|one| one.as_mut().poll(cx).is_pending());
             assert!(waits);
             Poll::Ready(())
         })
@@ -400,20 +361,17 @@ async fn numbers_may_be_as_large_as_they_come(mut stack: Stack) {
     let _: () = stack.redis("SET stock 9");
     let client = stack.client().request_timeout(Duration::MAX);
     let lock = client.lock("a").wait_timeout(Duration::MAX);
-    let sale = GroupCommit::new(Sale)
-        .max_items(usize::MAX)
-        .max_bytes(usize::MAX)
-        .max_waiting(usize::MAX);
+    let sale =
+        GroupCommit::new(Sale).max_items(usize::MAX).max_bytes(usize::MAX).max_waiting(usize::MAX);
     let answers = sale::answers(&sale, &lock, (0..4).map(order)).await;
     assert_eq!(answers[3].left(), Some(5));
 }
 
 async fn where_none_may_wait_a_caller_that_finds_nobody_has_its_turn(mut stack: Stack) {
     let _: () = stack.redis("SET stock 9");
-    for (sale, numbers, left) in [
-        (GroupCommit::new(Sale), 0..4, 8),
-        (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7),
-    ] {
+    for (sale, numbers, left) in
+        [(GroupCommit::new(Sale), 0..4, 8), (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7)]
+    {
         let sale = sale.max_waiting(0);
         let outcomes = sale::outcomes(&sale, &stack.lock("a"), numbers.map(order)).await;
         assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(left));

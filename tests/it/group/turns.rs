@@ -90,10 +90,8 @@ async fn callers_that_ask_for_other_replicas_share_no_turn(mut stack: Stack) {
     let sale = GroupCommit::new(Sale);
     let plain = stack.lock("a");
     let careful = plain.clone().wait_for_replicas(1, ms(50));
-    let (plain, careful) = tokio::join!(
-        sale.submit(&plain, order(0)),
-        sale.submit(&careful, order(1))
-    );
+    let (plain, careful) =
+        tokio::join!(sale.submit(&plain, order(0)), sale.submit(&careful, order(1)));
     assert!(matches!(plain, Ok(Answer::Sold { .. })), "{plain:?}");
     // There are none.
     assert_eq!(careful.unwrap_err().code(), "not_replicated");
@@ -165,14 +163,8 @@ async fn an_answer_that_the_bridge_does_not_let_through_is_no_reason_to_come_aga
     let (first, second) = tokio::join!(group.submit(&lock, 0), group.submit(&lock, 1));
     for error in [first, second].map(Result::unwrap_err) {
         assert_eq!(error.code(), "refused", "{error}");
-        assert!(
-            !error.is_outcome_unknown() && !error.is_retryable(),
-            "{error}"
-        );
-        assert!(
-            error.to_string().contains("than the bridge lets through"),
-            "{error}"
-        );
+        assert!(!error.is_outcome_unknown() && !error.is_retryable(), "{error}");
+        assert!(error.to_string().contains("than the bridge lets through"), "{error}");
     }
     assert_eq!(stack.redis::<u64>("LLEN lengths"), 0);
 }

@@ -61,18 +61,11 @@ fn uses(modules: &Modules) -> BTreeSet<(Path, Path)> {
 fn circles(room: &str, modules: &Modules) -> Vec<String> {
     let uses = uses(modules);
     let mut circles = Vec::new();
-    let parents = modules
-        .keys()
-        .flat_map(|path| (0..=path.len()).map(|at| &path[..at]));
+    let parents = modules.keys().flat_map(|path| (0..=path.len()).map(|at| &path[..at]));
     for parent in parents.collect::<BTreeSet<_>>() {
         let below = |module: &Path| {
             let below = module.strip_prefix(parent)?;
-            Some(
-                below
-                    .first()
-                    .map_or("the parent", String::as_str)
-                    .to_owned(),
-            )
+            Some(below.first().map_or("the parent", String::as_str).to_owned())
         };
         let mut among: BTreeSet<(String, String)> = (uses.iter())
             .filter_map(|(from, to)| Some((below(from)?, below(to)?)))
@@ -102,18 +95,13 @@ fn modules(room: &str) -> Modules {
         .filter(|(name, _)| !name.ends_with("/tests.rs") && !name.ends_with("/fuzz.rs"))
         .map(|(name, text)| {
             let path = name.trim_end_matches(".rs").split('/');
-            let path = path
-                .filter(|name| !["lib", "main"].contains(name))
-                .map(str::to_owned);
+            let path = path.filter(|name| !["lib", "main"].contains(name)).map(str::to_owned);
             (path.collect(), code(&text))
         })
         .collect();
     let all: BTreeSet<Path> = texts.iter().map(|(path, _)| path.clone()).collect();
     let module = |(path, code): (Path, String)| {
-        let mut module = Module {
-            names: BTreeMap::new(),
-            used: BTreeSet::new(),
-        };
+        let mut module = Module { names: BTreeMap::new(), used: BTreeSet::new() };
         let mut rest = String::new();
         for statement in code.split_inclusive(';') {
             let Some((is_export, tree)) = split_use(statement) else {
@@ -222,17 +210,12 @@ fn leaves(tree: &str) -> Vec<(String, Path)> {
 /// All paths of two names or more in `code`.
 fn paths(code: &str) -> impl Iterator<Item = Path> {
     let apart = |char: char| !char.is_alphanumeric() && !['_', ':'].contains(&char);
-    code.split(apart)
-        .filter(|text| text.contains("::"))
-        .map(words)
+    code.split(apart).filter(|text| text.contains("::")).map(words)
 }
 
 fn words(path: &str) -> Path {
     let names = path.split("::").map(str::trim);
-    names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The path from the root, of what `module` calls so; `None` if that is in another crate.
@@ -270,9 +253,7 @@ fn defined_in(path: &[String], modules: &Modules) -> Path {
         at -= 1;
     }
     let (module, rest) = path.split_at(at);
-    let elsewhere = rest
-        .first()
-        .and_then(|name| modules[module].names.get(name));
+    let elsewhere = rest.first().and_then(|name| modules[module].names.get(name));
     match elsewhere {
         Some(named) => defined_in(&[named.as_slice(), &rest[1..]].concat(), modules),
         None => module.to_vec(),

@@ -64,9 +64,7 @@ impl Neighbour {
         match self {
             Self::Program(program) => program.ask("release").await,
             Self::Rslock(manager, held) => {
-                manager
-                    .unlock(held.as_ref().expect("it has acquired"))
-                    .await;
+                manager.unlock(held.as_ref().expect("it has acquired")).await;
                 None
             }
         }
@@ -75,10 +73,8 @@ impl Neighbour {
 
 impl Program {
     pub(super) fn start(file: &str, bridges: &[&Bridge]) -> Self {
-        let sockets: Vec<_> = bridges
-            .iter()
-            .map(|bridge| bridge.redis_socket().display().to_string())
-            .collect();
+        let sockets: Vec<_> =
+            bridges.iter().map(|bridge| bridge.redis_socket().display().to_string()).collect();
         let script = paths::root().join("tests/it/neighbours").join(file);
         let mut command = if file.ends_with(".py") {
             let mut python = Command::new(paths::python("python"));
@@ -108,10 +104,7 @@ impl Program {
     /// Its answer; `None` if it does not say.
     pub(super) async fn ask(&mut self, words: &str) -> Option<bool> {
         let line = format!("{words}\n");
-        self.asked
-            .write_all(line.as_bytes())
-            .await
-            .expect("it reads");
+        self.asked.write_all(line.as_bytes()).await.expect("it reads");
         let answer = self.answers.next_line().await.expect("text");
         let answer = answer.expect("an answer; what went wrong is in the output");
         serde_json::from_str(&answer).expect("true, false or null")

@@ -13,9 +13,7 @@ alone! {
 async fn each_excludes_the_other_over_the_same_servers() {
     let bridges = [(); 3].map(|()| stack::Bridge::spawn());
     let bridges: Vec<_> = bridges.iter().collect();
-    let ours = bridges
-        .iter()
-        .map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap());
+    let ours = bridges.iter().map(|bridge| Bridge::upstash(bridge.url(), bridge.token()).unwrap());
     let ours = Client::quorum(ours, Http::default(), Tokio::default()).unwrap();
     for theirs in [
         redlock_py::CLIENT,

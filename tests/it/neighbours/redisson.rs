@@ -71,12 +71,7 @@ impl Redisson {
     fn beside(stack: &Stack, (name, channel): (&'static str, &'static str)) -> (Self, TestLock) {
         let client = stack.bridge.redis();
         let redis = client.get_connection().unwrap();
-        let theirs = Self {
-            client,
-            redis,
-            name,
-            channel,
-        };
+        let theirs = Self { client, redis, name, channel };
         (theirs, stack.client().reentrant(name, OURS))
     }
 

@@ -22,12 +22,8 @@ over! {
     }
 }
 
-const KINDS: [&str; 4] = [
-    "Semaphore",
-    "MultiSemaphore",
-    "RedlockSemaphore",
-    "RedlockMultiSemaphore",
-];
+const KINDS: [&str; 4] =
+    ["Semaphore", "MultiSemaphore", "RedlockSemaphore", "RedlockMultiSemaphore"];
 
 impl Program {
     fn permits(stack: &Stack) -> Self {
@@ -92,10 +88,7 @@ async fn ours_counts_for_theirs_and_takes_none_of_what_it_adds() {
             assert!(!theirs.permit(kind, 1).await, "{kind}");
             assert!(theirs.permit(kind, 2).await, "{kind}");
             let [added, _] = stack.stored().try_into().expect("theirs and ours");
-            assert_eq!(
-                code(stack.beside_theirs(9).try_acquire().await),
-                "wrong_type"
-            );
+            assert_eq!(code(stack.beside_theirs(9).try_acquire().await), "wrong_type");
             lease.renew().await.unwrap();
             lease.release().await.unwrap();
             assert_eq!(stack.stored(), [added]);
@@ -153,16 +146,10 @@ async fn a_release_hands_nobody_a_permit_beside_theirs(mut stack: Stack) {
 async fn a_permit_of_theirs_is_told_by_more_than_its_length(mut stack: Stack) {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     // What theirs stores for a permit whose `identifier` the caller chose: here a short UUID.
-    let added = format!(
-        "ZADD semaphore:a {} mhvXdrZT4jP5T8vBxuvm75",
-        now.as_millis() - 5
-    );
+    let added = format!("ZADD semaphore:a {} mhvXdrZT4jP5T8vBxuvm75", now.as_millis() - 5);
     let _: u64 = stack.redis(&added);
     let before = stack.stored();
-    assert_eq!(
-        code(stack.beside_theirs(1).try_acquire().await),
-        "wrong_type"
-    );
+    assert_eq!(code(stack.beside_theirs(1).try_acquire().await), "wrong_type");
     assert_eq!(stack.stored(), before);
 }
 

@@ -48,10 +48,7 @@ impl Dialect {
     pub(crate) fn asked(self, request: &Request<'_>) -> Asked {
         match self {
             Self::Upstash => upstash::asked(request),
-            Self::Webdis => Asked {
-                words: webdis::words(&request.body),
-                wait: None,
-            },
+            Self::Webdis => Asked { words: webdis::words(&request.body), wait: None },
         }
     }
 

@@ -100,11 +100,7 @@ impl Case {
         self.dialect.set(Dialect::draw(&self.rng));
         // A result is granted to nobody by waiting for replicas.
         let can_wait = self.dialect.get() == Dialect::Upstash && self.locks.get() != Locks::Onces;
-        let often = if self.bent == Bent::Replicated {
-            1_000
-        } else {
-            150
-        };
+        let often = if self.bent == Bent::Replicated { 1_000 } else { 150 };
         self.is_replicated.set(can_wait && self.rng.chance(often));
         if self.rng.chance(100) {
             self.pace.set(SLOW);
@@ -120,8 +116,7 @@ impl Case {
         self.trace.note(0, || format!("{:?}", plan.upsets));
         for (at, upset) in plan.upsets {
             let (case, machines) = (self.clone(), crowd.machines.clone());
-            self.world
-                .schedule(at, move || case.upset(upset, &machines));
+            self.world.schedule(at, move || case.upset(upset, &machines));
         }
         crowd.begin(self);
         self.pass(plan.heal, || crowd.is_done());
@@ -166,8 +161,7 @@ impl Case {
     }
 
     pub(crate) fn heal(&self) {
-        self.trace
-            .note(self.world.now(), || "faults stop".to_owned());
+        self.trace.note(self.world.now(), || "faults stop".to_owned());
         self.healed.set(Some(self.world.now()));
         self.net.set(Net::QUIET);
         self.network.heal(self);
@@ -203,13 +197,9 @@ impl Case {
             Upset::FailOver { behind } => {
                 let snapshot = self.redis.db().table.clone();
                 let case = self.clone();
-                self.network
-                    .fail_overs
-                    .set(self.network.fail_overs.get() + 1);
+                self.network.fail_overs.set(self.network.fail_overs.get() + 1);
                 self.world.schedule(behind, move || {
-                    case.network
-                        .fail_overs
-                        .set(case.network.fail_overs.get() - 1);
+                    case.network.fail_overs.set(case.network.fail_overs.get() - 1);
                     if case.healed.get().is_some() {
                         return;
                     }

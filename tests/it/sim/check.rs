@@ -163,10 +163,7 @@ impl Hold {
 
 impl Check {
     pub(crate) fn new(only: Option<Invariant>) -> Self {
-        Self {
-            only,
-            ..Self::default()
-        }
+        Self { only, ..Self::default() }
     }
 
     pub(crate) fn violation(&self) -> Option<Violation> {
@@ -194,9 +191,8 @@ impl Check {
                 other.lock == one.lock && other.who != one.who && !may_both
             };
             let others = inside[at..].iter().filter(is_other);
-            let others: BTreeMap<&str, usize> = others
-                .map(|other| (other.who.as_str(), other.weight))
-                .collect();
+            let others: BTreeMap<&str, usize> =
+                others.map(|other| (other.who.as_str(), other.weight)).collect();
             if others.values().sum::<usize>() + one.weight > self.permits_of(&one.lock) {
                 let what = format!("{} holds {} beside {others:?}", one.who, one.lock);
                 self.fail(Invariant::OneHolder, what);
@@ -241,10 +237,8 @@ impl Check {
     pub(crate) fn hold(&self, hold: Hold) -> u64 {
         let has = |record: &Record| record.grants.contains(&(hold.who.clone(), hold.fence));
         if !self.locks.borrow().get(&hold.lock).is_some_and(has) {
-            let what = format!(
-                "{} was not granted {} with fence {}",
-                hold.who, hold.lock, hold.fence
-            );
+            let what =
+                format!("{} was not granted {} with fence {}", hold.who, hold.lock, hold.fence);
             self.fail(Invariant::FencesGrow, what);
         }
         let id = self.next();

@@ -79,12 +79,7 @@ fn compare(model: Model, test: impl FnOnce(&mut Pair)) {
     for channel in HEARD {
         model.redis.db_mut().table.listen(channel.as_bytes());
     }
-    test(&mut Pair {
-        real: client,
-        model,
-        steps: Vec::new(),
-        _bridge: bridge,
-    });
+    test(&mut Pair { real: client, model, steps: Vec::new(), _bridge: bridge });
 }
 
 impl Pair {
@@ -104,12 +99,7 @@ impl Pair {
         self.steps.push(step.join(" "));
         let before = self.steps.iter().rev().take(12).rev();
         let before: Vec<&str> = before.map(String::as_str).collect();
-        assert_eq!(
-            model,
-            real,
-            "the model, and Redis, after:\n{}",
-            before.join("\n")
-        );
+        assert_eq!(model, real, "the model, and Redis, after:\n{}", before.join("\n"));
     }
 
     /// Compares all that the two have stored.
@@ -152,10 +142,7 @@ fn reply(value: redis::Value) -> Reply {
 /// place in a script where an error was raised.
 fn normal(reply: &Reply) -> String {
     let text = reply.to_string();
-    let text = text
-        .split(": edgelock/testing knows")
-        .next()
-        .unwrap_or_default();
+    let text = text.split(": edgelock/testing knows").next().unwrap_or_default();
     let text = text.split(" script: ").next().unwrap_or_default();
     let mut out = String::new();
     let mut digits = String::new();
@@ -207,9 +194,7 @@ fn answers_commands(pair: &mut Pair) {
         // A key that expires so soon would make Redis's own time matter.
         let is_soon = |ms: &str| ["1", "7"].contains(&ms);
         let expires_soon = words[0].contains("EX") && words.get(2).is_some_and(|ms| is_soon(ms))
-            || words
-                .windows(2)
-                .any(|pair| ["PX", "EX"].contains(&pair[0]) && is_soon(pair[1]));
+            || words.windows(2).any(|pair| ["PX", "EX"].contains(&pair[0]) && is_soon(pair[1]));
         let has_option = match words[0] {
             // So long a text is not stored.
             "SETRANGE" => words.get(2).is_some_and(|at| at.len() > 3),

@@ -24,11 +24,8 @@ use plan::{PLANS, Plan};
 use search::{Bench, Bend, Bounds, Found, search};
 pub(crate) use step::Fault;
 
-const BOUNDS: Bounds = Bounds {
-    time: Duration::from_secs(600),
-    states: 2_000_000,
-    shows_progress: false,
-};
+const BOUNDS: Bounds =
+    Bounds { time: Duration::from_secs(600), states: 2_000_000, shows_progress: false };
 
 /// Looks at these worlds, or at those that `cargo xtask explore` asks for.
 #[test]
@@ -56,11 +53,7 @@ fn hold(plan: Plan, bend: Bend, bounds: Bounds) {
     let found = search(plan, bend, bounds);
     println!("{}", summary(&plan, &found));
     if let Some((_, steps)) = &found.broken {
-        println!(
-            "\nthe same again: {} --steps {}",
-            asked::command(&plan, bend),
-            step::word(steps)
-        );
+        println!("\nthe same again: {} --steps {}", asked::command(&plan, bend), step::word(steps));
         replay(plan, bend, steps);
     }
 }
@@ -71,23 +64,13 @@ fn replay(plan: Plan, bend: Bend, steps: &[step::Step]) {
     let (story, violation) = Bench::new(plan, bend).tell(steps);
     println!("\n{story}\n");
     if let Some(violation) = violation {
-        panic!(
-            "{:?} does not hold: {}",
-            violation.invariant, violation.what
-        );
+        panic!("{:?} does not hold: {}", violation.invariant, violation.what);
     }
 }
 
 fn summary(plan: &Plan, found: &Found) -> String {
     let Plan { name, clients, .. } = plan;
-    let Found {
-        states,
-        steps,
-        histories,
-        depth,
-        took,
-        ..
-    } = found;
+    let Found { states, steps, histories, depth, took, .. } = found;
     let (faults, seconds) = (plan.faults.left(), took.as_secs_f64());
     let came_to = match &found.broken {
         Some((violation, _)) => format!("{:?} is broken after {depth} steps", violation.invariant),
@@ -101,8 +84,5 @@ fn summary(plan: &Plan, found: &Found) -> String {
 
 /// At most so many faults in one history, of any sort.
 const fn once_each(in_all: u8) -> plan::Asked {
-    plan::Asked::Sorts {
-        each: in_all,
-        in_all,
-    }
+    plan::Asked::Sorts { each: in_all, in_all }
 }

@@ -149,9 +149,8 @@ impl Plan {
             false => Loss::None,
         };
         let count = rng.between(0, 5);
-        let upsets = (0..count)
-            .map(|_| (rng.between(0, heal), Upset::draw(rng, clients, loss)))
-            .collect();
+        let upsets =
+            (0..count).map(|_| (rng.between(0, heal), Upset::draw(rng, clients, loss))).collect();
         let net = Net::draw(rng);
         Self { net, upsets, heal }
     }
@@ -159,10 +158,7 @@ impl Plan {
     /// The same plan, so many times slower. Messages stay as fast, and Redis forgets as soon.
     pub(crate) fn at_pace(self, pace: u64) -> Self {
         let slower = |upset| match upset {
-            Upset::Pause { client, time } => Upset::Pause {
-                client,
-                time: time * pace,
-            },
+            Upset::Pause { client, time } => Upset::Pause { client, time: time * pace },
             Upset::BridgeRestart { time } => Upset::BridgeRestart { time: time * pace },
             Upset::RedisRestart { time } => Upset::RedisRestart { time: time * pace },
             upset => upset,
@@ -170,9 +166,7 @@ impl Plan {
         let upsets = self.upsets.into_iter();
         Self {
             net: self.net,
-            upsets: upsets
-                .map(|(at, upset)| (at * pace, slower(upset)))
-                .collect(),
+            upsets: upsets.map(|(at, upset)| (at * pace, slower(upset))).collect(),
             heal: self.heal * pace,
         }
     }

@@ -133,8 +133,7 @@ impl Market {
         case.pass(plan.heal, || self.is_done(&machines));
         case.heal();
         if !case.pass(PATIENT, || self.is_done(&machines)) {
-            self.books
-                .fail(Promise::Answered, "a caller waits yet".into());
+            self.books.fail(Promise::Answered, "a caller waits yet".into());
         }
         // Turns go on for callers that hung up.
         case.pass(PATIENT, || groups.iter().all(is_idle));

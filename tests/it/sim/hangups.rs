@@ -51,14 +51,7 @@ enum Verb {
     Once,
 }
 
-const VERBS: [Verb; 6] = [
-    Verb::Acquire,
-    Verb::Try,
-    Verb::Read,
-    Verb::Run,
-    Verb::Write,
-    Verb::Once,
-];
+const VERBS: [Verb; 6] = [Verb::Acquire, Verb::Try, Verb::Read, Verb::Run, Verb::Write, Verb::Once];
 
 /// What a caller does under the lock.
 struct Work {
@@ -104,11 +97,7 @@ impl Shop {
     fn run(self: &Rc<Self>) -> Option<String> {
         let (case, rng) = (&self.case, &self.case.rng);
         let latency = rng.pick(&[2 * MS, 20 * MS, 80 * MS]);
-        case.net.set(Net {
-            least: latency / 4,
-            latency,
-            ..Net::QUIET
-        });
+        case.net.set(Net { least: latency / 4, latency, ..Net::QUIET });
         let overs: Vec<_> = (0..rng.between(2, 7)).map(|_| self.call()).collect();
         let is_over = || overs.iter().all(|over| over.get()) && self.ended.get() == 2;
         self.take_both(2_000 * MS);
@@ -122,12 +111,7 @@ impl Shop {
         if begun > 1 || begun != executed {
             return Some(format!("executed {executed} times, and begun {begun}"));
         }
-        (!is_over).then(|| {
-            format!(
-                "{} of 2 locks are free, or a call goes on",
-                self.ended.get()
-            )
-        })
+        (!is_over).then(|| format!("{} of 2 locks are free, or a call goes on", self.ended.get()))
     }
 
     /// Takes the locks of all callers, once all have come.
@@ -237,9 +221,7 @@ fn no_promise_breaks_of_callers_that_hang_up() {
 
 fn caught(habit: Habit) {
     let redis = Rc::default();
-    seeds::caught("an answer", &[], SEEDS, |seed| {
-        run(seed, &redis, habit, Trace::OFF).0.is_some()
-    });
+    seeds::caught("an answer", &[], SEEDS, |seed| run(seed, &redis, habit, Trace::OFF).0.is_some());
 }
 
 #[test]

@@ -35,9 +35,8 @@ pub(crate) struct Settings {
 
 pub(crate) fn client(case: &Rc<Case>, machine: &Rc<Machine>, settings: Settings) -> SimClient {
     let on = || (case.clone(), machine.clone());
-    let mut bridge = (case.dialect.get())
-        .bridge("https://bridge.example")
-        .script_cache(settings.script_cache);
+    let mut bridge =
+        (case.dialect.get()).bridge("https://bridge.example").script_cache(settings.script_cache);
     if !settings.push {
         bridge = bridge.push(false);
     }
@@ -106,9 +105,7 @@ impl<S: Scene> Runtime for Host<S> {
     fn gone(&self) -> Option<Task> {
         let at = self.1.hangs_up_at.get()?;
         let left = Duration::from_nanos(at.saturating_sub(self.0.world().now()));
-        Some(Box::pin(SendWrapper::new(
-            self.0.world().sleep(&self.1, left),
-        )))
+        Some(Box::pin(SendWrapper::new(self.0.world().sleep(&self.1, left))))
     }
 
     fn observe(&self, event: &Event<'_>) {
@@ -205,11 +202,7 @@ impl Line {
     fn open(case: &Rc<Case>, channel: Vec<u8>) -> Self {
         let inbox = Rc::new(Inbox::default());
         let id = case.listen(channel, &inbox);
-        Self {
-            case: case.clone(),
-            id,
-            inbox,
-        }
+        Self { case: case.clone(), id, inbox }
     }
 }
 
@@ -249,11 +242,7 @@ impl<O> Inbox<O> {
 
 impl<O> Default for Inbox<O> {
     fn default() -> Self {
-        Self {
-            waiting: RefCell::default(),
-            waker: RefCell::default(),
-            is_closed: Cell::new(false),
-        }
+        Self { waiting: RefCell::default(), waker: RefCell::default(), is_closed: Cell::new(false) }
     }
 }
 

@@ -39,14 +39,7 @@ impl Redis {
         };
         let prelude = lua.load(include_str!("prelude.lua"));
         let run = prelude.call(raw.expect("a function")).expect("the prelude");
-        Self {
-            db,
-            lua,
-            run,
-            rewrite,
-            compiled: RefCell::default(),
-            texts: RefCell::default(),
-        }
+        Self { db, lua, run, rewrite, compiled: RefCell::default(), texts: RefCell::default() }
     }
 
     /// A Redis in whose scripts `part` is replaced by `by`.
@@ -132,9 +125,7 @@ impl Redis {
     }
 
     fn table(&self, words: &[&[u8]]) -> Table {
-        let words = words
-            .iter()
-            .map(|word| self.lua.create_string(word).expect("a string"));
+        let words = words.iter().map(|word| self.lua.create_string(word).expect("a string"));
         self.lua.create_sequence_from(words).expect("a table")
     }
 }
@@ -186,9 +177,8 @@ fn to_lua(lua: &Lua, reply: &Reply) -> mlua::Result<Value> {
         Reply::Status(text) => tagged("ok", text),
         Reply::Error(text) => tagged("err", text),
         Reply::Array(replies) => {
-            let elements: Vec<Value> = (replies.iter())
-                .map(|reply| to_lua(lua, reply))
-                .collect::<mlua::Result<_>>()?;
+            let elements: Vec<Value> =
+                (replies.iter()).map(|reply| to_lua(lua, reply)).collect::<mlua::Result<_>>()?;
             lua.create_sequence_from(elements).map(Value::Table)
         }
     }

@@ -74,9 +74,7 @@ impl Network {
     pub(crate) fn heal(&self, case: &Case) {
         self.bridge_away_until.set(0);
         self.redis_away_until.set(0);
-        self.streams
-            .borrow_mut()
-            .retain(|_, stream| !stream.inbox.is_closed.get());
+        self.streams.borrow_mut().retain(|_, stream| !stream.inbox.is_closed.get());
         let streams = self.streams.borrow();
         let mut db = case.redis.db_mut();
         db.keep_listeners(|id| streams.contains_key(&id));

@@ -41,12 +41,8 @@ const CALLS: usize = 12;
 const CALM_NAME: &str = "calm";
 const HOUR_US: i64 = 3_600_000_000;
 const CALM_KEY: &str = "{calm}:debounce";
-const CALM: Settings = Settings {
-    script_cache: false,
-    push: false,
-    attempts: 3,
-    timeout: Duration::from_millis(300),
-};
+const CALM: Settings =
+    Settings { script_cache: false, push: false, attempts: 3, timeout: Duration::from_millis(300) };
 
 struct World {
     case: Rc<Case>,
@@ -61,11 +57,7 @@ fn run(
     trace: Trace,
 ) -> (Option<Broken<Promise>>, String) {
     let case = Case::new(seed, redis, Check::default(), bent, trace);
-    let world = Rc::new(World {
-        books: Rc::default(),
-        case,
-        at_work: Cell::new(0),
-    });
+    let world = Rc::new(World { books: Rc::default(), case, at_work: Cell::new(0) });
     world.run();
     let broken = world.books.broken.take();
     (broken, world.case.trace.lines())
@@ -103,8 +95,7 @@ impl World {
         case.pass(plan.heal, is_done);
         case.heal();
         if !case.pass(PATIENT, is_done) {
-            self.books
-                .fail(Promise::Answered, "a call never ends".into());
+            self.books.fail(Promise::Answered, "a call never ends".into());
         }
         self.calm();
         case.world.end();

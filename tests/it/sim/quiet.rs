@@ -95,8 +95,7 @@ impl Quiet {
         }
         let limit = 60_000 * MS + longest.as_nanos() as Time;
         if !case.pass(limit, || self.at_work.get() == 0) {
-            case.check
-                .fail(Invariant::WaitsEnd, "somebody waits for ever".into());
+            case.check.fail(Invariant::WaitsEnd, "somebody waits for ever".into());
         }
         case.pass(100 * MS, || false);
         for name in &crowd.names {
@@ -108,10 +107,8 @@ impl Quiet {
             let mut left = holders(name.name, &case.redis.db());
             left.retain(|(who, _)| !is_of_before(who));
             for (who, _) in left {
-                case.check.fail(
-                    Invariant::NoGhost,
-                    format!("{who} holds {} in the end", name.name),
-                );
+                case.check
+                    .fail(Invariant::NoGhost, format!("{who} holds {} in the end", name.name));
             }
         }
         drop(self.granted.take());
@@ -125,11 +122,7 @@ impl Quiet {
         run: &Run<'_>,
         granted: Vec<String>,
     ) {
-        let waits = self
-            .machines
-            .borrow()
-            .iter()
-            .any(|waits| Rc::ptr_eq(waits, from));
+        let waits = self.machines.borrow().iter().any(|waits| Rc::ptr_eq(waits, from));
         if waits && run.script.acquires() {
             let who = run.who().to_owned();
             self.asked.borrow_mut().insert(who, from.clone());
@@ -206,8 +199,7 @@ impl Line {
         (self.case.world).schedule(HOLD / 3 * 2, move || case.world.kill(&machine));
         if self.name.is_fair {
             // The lock is kept for it as long as it counts as alive.
-            self.delay
-                .set(self.delay.get() + TTL.as_nanos() as Time + DELAY);
+            self.delay.set(self.delay.get() + TTL.as_nanos() as Time + DELAY);
         } else if self.case.bent == Bent::Orderly {
             self.delay.set(self.delay.get() + KEPT);
         }

@@ -47,13 +47,8 @@ impl Record {
             let waiter = |line: &str| line.split(' ').nth(4).map(str::to_owned);
             Some(Self {
                 last: last.parse().ok()?,
-                holds: holds
-                    .split_terminator(';')
-                    .map(hold)
-                    .collect::<Option<_>>()?,
-                waiters: (waiters.split_terminator(','))
-                    .map(waiter)
-                    .collect::<Option<_>>()?,
+                holds: holds.split_terminator(';').map(hold).collect::<Option<_>>()?,
+                waiters: (waiters.split_terminator(',')).map(waiter).collect::<Option<_>>()?,
             })
         });
         whole.unwrap_or_default()
@@ -65,9 +60,7 @@ fn later_waiters(name: &str, db: &Db) -> Vec<String> {
     let Some(Value::Sorted(members)) = db.value(&format!("{{{name}}}:queue")) else {
         return Vec::new();
     };
-    let texts = members
-        .iter()
-        .map(|(_, text)| String::from_utf8_lossy(text));
+    let texts = members.iter().map(|(_, text)| String::from_utf8_lossy(text));
     texts
         .filter(|text| !text.starts_with('+'))
         .filter_map(|text| text.split(' ').nth(1).map(str::to_owned))
@@ -80,9 +73,5 @@ pub(crate) fn later_hold(name: &str, token: &[u8], db: &Db) -> Option<u64> {
         return None;
     };
     let (_, hold) = holds.iter().find(|(whose, _)| whose == token)?;
-    String::from_utf8_lossy(hold)
-        .split(' ')
-        .next()?
-        .parse()
-        .ok()
+    String::from_utf8_lossy(hold).split(' ').next()?.parse().ok()
 }

@@ -46,8 +46,7 @@ impl Db {
             b"PUBLISH" => {
                 self.outbox.append(&mut self.table.take_messages());
                 let theirs = self.elsewhere.iter().filter(|(_, own)| *own == words[1]);
-                self.outbox
-                    .extend(theirs.map(|(to, _)| (*to, words[2].to_owned())));
+                self.outbox.extend(theirs.map(|(to, _)| (*to, words[2].to_owned())));
             }
             name => self.written += u64::from(writes(name, &reply)),
         }

@@ -91,19 +91,9 @@ impl Bent {
 
     pub(crate) fn net(self, net: Net) -> Net {
         match self {
-            Self::Freshened => Net {
-                late_push: 400,
-                ..net
-            },
-            Self::Doubled => Net {
-                duplicate: 400,
-                late: 300,
-                ..net
-            },
-            Self::Orderly => Net {
-                elsewhere: net.elsewhere.max(300),
-                ..net
-            },
+            Self::Freshened => Net { late_push: 400, ..net },
+            Self::Doubled => Net { duplicate: 400, late: 300, ..net },
+            Self::Orderly => Net { elsewhere: net.elsewhere.max(300), ..net },
             _ => net,
         }
     }
@@ -123,9 +113,8 @@ const SEEDS: u64 = 20_000;
 
 /// Seeds of worlds that catch what few others do. They are looked at first. As long as their worlds
 /// stay as they are, nobody has to look through thousands of others.
-const RARE: [u64; 15] = [
-    8_277, 5_307, 4_739, 3_558, 3_313, 1_894, 1_694, 1_333, 1_109, 918, 755, 608, 607, 454, 427,
-];
+const RARE: [u64; 15] =
+    [8_277, 5_307, 4_739, 3_558, 3_313, 1_894, 1_694, 1_333, 1_109, 918, 755, 608, 607, 454, 427];
 
 #[track_caller]
 fn caught(invariant: Invariant, redis: Rc<Redis>, bent: Bent) {
@@ -154,9 +143,7 @@ pub(crate) fn script_among(
     part: &'static str,
     by: &'static str,
 ) {
-    bend(part, by, |redis| {
-        caught_among(locks, invariant, redis(), Bent::Straight)
-    });
+    bend(part, by, |redis| caught_among(locks, invariant, redis(), Bent::Straight));
 }
 
 /// The same, in worlds with crowds.

@@ -57,9 +57,7 @@ fn folder() -> PathBuf {
 static OWN: LazyLock<[(Script, String); 34]> = LazyLock::new(|| {
     let parts = parts(&folder());
     let source = |file: &str, name: &str| {
-        let part = parts
-            .iter()
-            .find(|part| part.file == file && part.name == name);
+        let part = parts.iter().find(|part| part.file == file && part.name == name);
         &part.unwrap_or_else(|| panic!("no {name} in {file}")).source
     };
     [
@@ -169,10 +167,7 @@ impl<'a> Run<'a> {
     /// The lock that it is about, if it is about one.
     pub(crate) fn lock(&self) -> Option<&'a str> {
         use Script::{Arrive, GiveBack, Leave, Pass, Read, Settle};
-        let holds_nothing = matches!(
-            self.script,
-            Read | Pass | GiveBack | Arrive | Settle | Leave
-        );
+        let holds_nothing = matches!(self.script, Read | Pass | GiveBack | Arrive | Settle | Leave);
         (!holds_nothing).then(|| self.keys[0].as_str())
     }
 
@@ -189,9 +184,7 @@ impl<'a> Run<'a> {
         let others = &self.keys[5 + more..];
         let count = others.iter().position(|key| key == gone);
         let others = &others[..count.unwrap_or_default()];
-        first
-            .chain(others.iter().step_by(3 + more).map(String::as_str))
-            .collect()
+        first.chain(others.iter().step_by(3 + more).map(String::as_str)).collect()
     }
 
     /// The token; for a script without one, the session.

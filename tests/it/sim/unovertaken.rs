@@ -19,10 +19,7 @@ const SEEDS: u64 = 2_000;
 const MOST_SEEDS: u64 = 40_000;
 
 /// The shipped Lua, and what replaces it: nobody may be overtaken.
-const PATIENCE: [&str; 2] = [
-    "return asked > now or asked - since < OVERTAKEN_MS and",
-    "local _ =",
-];
+const PATIENCE: [&str; 2] = ["return asked > now or asked - since < OVERTAKEN_MS and", "local _ ="];
 
 /// A Redis with parts of its scripts replaced. Each part must be there.
 fn redis<const N: usize>(parts: [[&'static str; 2]; N]) -> (Rc<Redis>, Rc<Cell<bool>>) {

@@ -94,29 +94,13 @@ pub(crate) enum Locks {
 impl Locks {
     pub(crate) const ALL: [Self; 9] = {
         use Locks::*;
-        [
-            Single,
-            TakeOvers,
-            Semaphores,
-            Weights,
-            Reservations,
-            ReadWrites,
-            Onces,
-            Sets,
-            Limits,
-        ]
+        [Single, TakeOvers, Semaphores, Weights, Reservations, ReadWrites, Onces, Sets, Limits]
     };
 }
 
 /// The sets of names that are asked for. Each has names in common with others.
-const SETS: [&[&str]; 6] = [
-    &["a", "b"],
-    &["b", "a"],
-    &["b", "c"],
-    &["c", "a"],
-    &["c", "b", "a"],
-    &[],
-];
+const SETS: [&[&str]; 6] =
+    [&["a", "b"], &["b", "a"], &["b", "c"], &["c", "a"], &["c", "b", "a"], &[]];
 
 impl Name {
     fn draw(name: &'static str, case: &Case) -> Self {
@@ -148,11 +132,7 @@ impl Name {
         if let Kind::ReadWrite(_) = kind {
             case.check.permit(name, 1);
         }
-        Self {
-            name,
-            kind,
-            is_fair,
-        }
+        Self { name, kind, is_fair }
     }
 
     /// The same lock, as the next caller asks for it.

@@ -118,12 +118,7 @@ impl World {
     fn put(&self, after: Time, act: Box<dyn FnOnce()>, waits: Option<Weak<()>>) {
         let number = self.scheduled.replace(self.scheduled.get() + 1);
         let at = self.now.get().saturating_add(after);
-        let event = Event {
-            at,
-            number,
-            act,
-            waits,
-        };
+        let event = Event { at, number, act, waits };
         self.events.borrow_mut().push(Reverse(event));
     }
 
@@ -170,9 +165,8 @@ impl World {
     /// Ends all tasks of `machine` at once, without giving anything back.
     pub(crate) fn kill(&self, machine: &Machine) {
         machine.is_dead.set(true);
-        let dead: Vec<_> = (self.tasks.borrow_mut())
-            .extract_if(.., |_, (on, _)| on.is_dead.get())
-            .collect();
+        let dead: Vec<_> =
+            (self.tasks.borrow_mut()).extract_if(.., |_, (on, _)| on.is_dead.get()).collect();
         drop(dead);
     }
 

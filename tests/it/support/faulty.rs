@@ -30,9 +30,7 @@ impl Asked {
             return serde_json::from_str(&self.body).expect("a command as a JSON array of strings");
         }
         let words = self.body.split('/').map(percent_decode_str);
-        words
-            .map(|word| word.decode_utf8().expect("UTF-8").into_owned())
-            .collect()
+        words.map(|word| word.decode_utf8().expect("UTF-8").into_owned()).collect()
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -85,18 +83,12 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
             return None;
         }
     }
-    let length = head.lines().find_map(|line| {
-        line.to_ascii_lowercase()
-            .strip_prefix("content-length: ")?
-            .parse()
-            .ok()
-    });
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Asked {
-        head,
-        body: String::from_utf8(body).ok()?,
-    })
+    Some(Asked { head, body: String::from_utf8(body).ok()? })
 }
 
 /// A whole response with a JSON body.
@@ -161,11 +153,7 @@ impl Proxy {
         });
         let served = state.clone();
         let url = serve(move |asked| served.clone().pass(asked)).await;
-        Self {
-            client: client_of(route(&url)),
-            url,
-            state,
-        }
+        Self { client: client_of(route(&url)), url, state }
     }
 
     /// Adds a fault behind those that were given.
@@ -193,12 +181,7 @@ impl State {
             return Some(json(404, r#"{"error":"no subscriptions"}"#));
         }
         self.see(asked.words());
-        let fault = self
-            .faults
-            .lock()
-            .expect("faults")
-            .pop_front()
-            .unwrap_or(Fault::Pass);
+        let fault = self.faults.lock().expect("faults").pop_front().unwrap_or(Fault::Pass);
         match fault {
             Fault::Pass => Some(forward(&self.bridge, &asked).await),
             Fault::LoseRequest => None,
@@ -233,9 +216,8 @@ impl State {
 
 /// What the bridge at `url` answers.
 pub(crate) async fn forward(url: &str, asked: &Asked) -> Vec<u8> {
-    let mut post = reqwest::Client::new()
-        .post(format!("{url}{}", asked.path()))
-        .body(asked.body.clone());
+    let mut post =
+        reqwest::Client::new().post(format!("{url}{}", asked.path())).body(asked.body.clone());
     for line in asked.head.lines().skip(1) {
         let Some((name, value)) = line.split_once(": ") else {
             continue;

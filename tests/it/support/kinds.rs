@@ -71,10 +71,5 @@ fn every_kind_is_in_the_list() {
     // What is executed once is no lock that users get. What is reserved is not free again behind a
     // commit.
     let listed = Kind::ALL.into_iter().map(Kind::name);
-    assert_eq!(
-        made,
-        listed
-            .chain(["once".into(), "reservations".into()])
-            .collect()
-    );
+    assert_eq!(made, listed.chain(["once".into(), "reservations".into()]).collect());
 }

@@ -34,15 +34,9 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 }
 
 fn run_boxed(test: Pin<Box<dyn Future<Output = ()> + '_>>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let test = async {
-        tokio::time::timeout(LIMIT, test)
-            .await
-            .expect("the test hangs")
-    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let test = async { tokio::time::timeout(LIMIT, test).await.expect("the test hangs") };
     LocalSet::new().block_on(&runtime, test);
 }
 

@@ -151,9 +151,8 @@ pub(crate) fn names<'a>(parts: &'a [&'a str]) -> impl Iterator<Item = String> + 
     let mut random = 1_u64;
     let mut next = move |below: usize| {
         // The constants are those of Knuth's MMIX.
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % below
     };
     std::iter::repeat_with(move || {

@@ -80,10 +80,7 @@ impl Stack {
 
     /// Clients use our bridge, on Valkey, the newest server.
     pub(crate) fn on_valkey_9() -> Self {
-        Self::on(
-            paths::valkey_server().expect("a server"),
-            "valkey_version:9.",
-        )
+        Self::on(paths::valkey_server().expect("a server"), "valkey_version:9.")
     }
 
     fn on(server: PathBuf, version: &str) -> Self {
@@ -96,11 +93,7 @@ impl Stack {
 
     pub(crate) fn of(bridge: stack::Bridge) -> Self {
         let redis = Redis::of(&bridge.redis());
-        Self {
-            bridge,
-            other: None,
-            redis,
-        }
+        Self { bridge, other: None, redis }
     }
 
     pub(crate) fn upstash() -> Self {
@@ -163,9 +156,7 @@ impl Stack {
 
     /// The header by which clients authenticate at webdis.
     pub(crate) fn basic(&self) -> String {
-        let Some(Other::Webdis(webdis)) = &self.other else {
-            panic!("this is no webdis")
-        };
+        let Some(Other::Webdis(webdis)) = &self.other else { panic!("this is no webdis") };
         let request = reqwest::Client::new()
             .post(webdis.url())
             .basic_auth(webdis.user(), Some(webdis.password()));

@@ -71,11 +71,7 @@ impl Served {
                 }
             });
         });
-        Self {
-            address: address.recv().expect("it starts"),
-            shared,
-            _stop: stop,
-        }
+        Self { address: address.recv().expect("it starts"), shared, _stop: stop }
     }
 
     pub(crate) fn url(&self) -> String {

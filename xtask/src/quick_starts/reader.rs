@@ -45,10 +45,7 @@ impl<'a> Reader<'a> {
         let followed = self.do_all(steps(page, heading)?).await;
         let printed = followed.with_context(|| format!("{page}, {heading:?}"))?;
         let line = printed.lines().last().unwrap_or_default();
-        ensure!(
-            line.starts_with(last),
-            "{page}, {heading:?} ends with {printed}"
-        );
+        ensure!(line.starts_with(last), "{page}, {heading:?} ends with {printed}");
         eprintln!("followed {page}, {heading:?}");
         Ok(())
     }
@@ -106,9 +103,7 @@ impl<'a> Reader<'a> {
         let command = self.filled_in(command.trim_end());
         if command == "npx wrangler dev" {
             let mut server = Terminal::open(&self.here().await?, self.desk.command())?;
-            let printed = server
-                .start(&format!("{command} --port 0"), "Ready on ")
-                .await?;
+            let printed = server.start(&format!("{command} --port 0"), "Ready on ").await?;
             self.listens(WORKER, &printed, "Ready on ")?;
             self.servers.push(server);
             return Ok(printed);
@@ -150,9 +145,7 @@ impl<'a> Reader<'a> {
     }
 
     fn listens(&mut self, page: &'static str, printed: &str, sign: &str) -> Result<()> {
-        let address = printed
-            .lines()
-            .find_map(|line| Some(line.split_once(sign)?.1));
+        let address = printed.lines().find_map(|line| Some(line.split_once(sign)?.1));
         let address = address.context("an address")?.trim_end().to_owned();
         self.listening.push((page, address));
         Ok(())

@@ -68,10 +68,8 @@ fn programs() -> Result<()> {
         let version = version.with_context(|| format!("package.json has no {name}"))?;
         anyhow::Ok(format!("{name}@{version}"))
     };
-    let packages = [
-        version("optionalDependencies", "esbuild")?,
-        version("devDependencies", "binaryen")?,
-    ];
+    let packages =
+        [version("optionalDependencies", "esbuild")?, version("devDependencies", "binaryen")?];
     say(&format!(
         "{} of npm into {}: they bundle and optimize the Worker",
         packages.join(" and "),
@@ -80,20 +78,11 @@ fn programs() -> Result<()> {
     fs::create_dir_all(&folder)?;
     let mut install = npm("install");
     install.args(QUIETLY).args(&packages).arg("--prefix");
-    let by_hand = format!(
-        "npm install --prefix {} {}",
-        folder.display(),
-        packages.join(" ")
-    );
+    let by_hand = format!("npm install --prefix {} {}", folder.display(), packages.join(" "));
     run_or_say(install.arg(&folder), &by_hand)
 }
 
-const QUIETLY: [&str; 4] = [
-    "--ignore-scripts",
-    "--no-audit",
-    "--no-fund",
-    "--loglevel=error",
-];
+const QUIETLY: [&str; 4] = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 
 fn npm(command: &str) -> Command {
     let mut npm = Command::new("npm");

@@ -47,10 +47,6 @@ pub(super) fn output(command: &mut Command) -> Result<String> {
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("cannot run {program}"))?;
-    ensure!(
-        output.status.success(),
-        "{program} failed ({})",
-        output.status
-    );
+    ensure!(output.status.success(), "{program} failed ({})", output.status);
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

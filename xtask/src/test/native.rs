@@ -28,11 +28,7 @@ impl Tests {
             .args(["--quiet", "--message-format=json-render-diagnostics"])
             .output()
             .context("cannot run cargo")?;
-        ensure!(
-            output.status.success(),
-            "the tests are not built ({})",
-            output.status
-        );
+        ensure!(output.status.success(), "the tests are not built ({})", output.status);
         let messages = String::from_utf8(output.stdout)?;
         let tests: Vec<_> = messages.lines().filter_map(Self::named_by).collect();
         ensure!(!tests.is_empty(), "cargo names no tests");

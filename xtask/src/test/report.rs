@@ -72,10 +72,7 @@ impl Step {
 
     /// Lets it run beside other steps: its output appears only if it fails.
     pub(crate) fn quiet(self) -> Self {
-        Self {
-            quiet: true,
-            ..self
-        }
+        Self { quiet: true, ..self }
     }
 
     /// Gives way to the steps beside it, so that those find a core when they need one. It still
@@ -88,10 +85,7 @@ impl Step {
     fn through(mut self, runner: &[&str]) -> Self {
         for command in &mut self.commands {
             let mut outer = Command::new(runner[0]);
-            outer
-                .args(&runner[1..])
-                .arg(command.get_program())
-                .args(command.get_args());
+            outer.args(&runner[1..]).arg(command.get_program()).args(command.get_args());
             for (name, value) in command.get_envs() {
                 match value {
                     Some(value) => outer.env(name, value),
@@ -110,11 +104,7 @@ impl Step {
 impl Report {
     /// Runs a step. Returns whether it succeeded.
     pub(crate) async fn run(&mut self, step: Step) -> bool {
-        eprintln!(
-            "\n== {}{}",
-            step.name,
-            if step.quiet { " (meanwhile)" } else { "" }
-        );
+        eprintln!("\n== {}{}", step.name, if step.quiet { " (meanwhile)" } else { "" });
         let step = step.through(&["sh", "-c", r#"exec "$0" "$@" 2>&1"#]);
         let start = Instant::now();
         let mut tally = Tally::default();
@@ -151,13 +141,7 @@ impl Report {
     ) {
         let start = Instant::now();
         let error = checked.await.err().map(|error| format!("{error:#}"));
-        self.push(Outcome::new(
-            name,
-            start.elapsed(),
-            Counts::One,
-            Tally::default(),
-            error,
-        ));
+        self.push(Outcome::new(name, start.elapsed(), Counts::One, Tally::default(), error));
     }
 
     /// Records a step that could not be started.
@@ -186,16 +170,8 @@ impl Report {
                 println!("    {line}");
             }
         }
-        let passed: u64 = self
-            .outcomes
-            .iter()
-            .map(|outcome| outcome.tally.passed)
-            .sum();
-        let failed: u64 = self
-            .outcomes
-            .iter()
-            .map(|outcome| outcome.tally.failed)
-            .sum();
+        let passed: u64 = self.outcomes.iter().map(|outcome| outcome.tally.passed).sum();
+        let failed: u64 = self.outcomes.iter().map(|outcome| outcome.tally.failed).sum();
         println!("\n{passed} passed, {failed} failed");
         failed == 0
     }
@@ -227,13 +203,7 @@ impl Outcome {
             ),
             Counts::Tests => strict(tally, error),
         };
-        Self {
-            name,
-            took,
-            tally,
-            error,
-            last_words: Vec::new(),
-        }
+        Self { name, took, tally, error, last_words: Vec::new() }
     }
 
     fn which_said(mut self, output: &str) -> Self {
@@ -256,23 +226,15 @@ fn strict(tally: Tally, error: Option<String>) -> (Tally, Option<String>) {
         other => other,
     };
     let failed = (tally.failed + tally.skipped).max(error.is_some().into());
-    (
-        Tally {
-            passed: tally.passed,
-            failed,
-            skipped: 0,
-        },
-        error,
-    )
+    (Tally { passed: tally.passed, failed, skipped: 0 }, error)
 }
 
 impl Tally {
     /// Adds what a line of a test runner says, as in `test result: ok. 5 passed; 0 failed; 1
     /// ignored; …`.
     fn add(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .strip_prefix("test result: ")
-            .and_then(|rest| rest.split_once(". "))
+        let Some((_, counts)) =
+            line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
         else {
             return;
         };
@@ -291,18 +253,9 @@ impl Tally {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.error.is_some() { "FAILED" } else { "ok" };
-        write!(
-            f,
-            "{verdict:6} {:6.1} s  {}",
-            self.took.as_secs_f64(),
-            self.name
-        )?;
+        write!(f, "{verdict:6} {:6.1} s  {}", self.took.as_secs_f64(), self.name)?;
         if self.tally.passed + self.tally.failed > 1 {
-            write!(
-                f,
-                ": {} passed, {} failed",
-                self.tally.passed, self.tally.failed
-            )?;
+            write!(f, ": {} passed, {} failed", self.tally.passed, self.tally.failed)?;
         }
         match &self.error {
             Some(error) => write!(f, " ({error})"),
@@ -323,14 +276,7 @@ mod tests {
         tally.add(
             "test result: FAILED. 1 passed; 2 failed; 4 ignored; 0 filtered out; finished in 0.18s",
         );
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 6,
-                failed: 2,
-                skipped: 4
-            }
-        );
+        assert_eq!(tally, Tally { passed: 6, failed: 2, skipped: 4 });
     }
 
     fn shell(script: &str) -> Command {
@@ -342,17 +288,11 @@ mod tests {
     #[tokio::test]
     async fn each_command_of_a_step_runs_though_one_before_it_failed() {
         let says = |passed, then| {
-            shell(&format!(
-                "echo 'test result: ok. {passed} passed; 0 failed'; {then}"
-            ))
+            shell(&format!("echo 'test result: ok. {passed} passed; 0 failed'; {then}"))
         };
         let commands = vec![says(3, "exit 1"), says(4, "exit 0")];
         let mut report = Report::default();
-        assert!(
-            !report
-                .run(Step::of("both", 1, commands).counts(Counts::Tests))
-                .await
-        );
+        assert!(!report.run(Step::of("both", 1, commands).counts(Counts::Tests)).await);
         let tally = report.outcomes[0].tally;
         assert_eq!((tally.passed, tally.failed), (7, 1));
     }
@@ -362,9 +302,7 @@ mod tests {
         let says = |end| shell(&format!("seq 20; echo why >&2; {end}"));
         let mut report = Report::default();
         report.run(Step::new("good", 1, says("exit 0"))).await;
-        report
-            .run(Step::new("bad", 1, says("exit 1")).quiet())
-            .await;
+        report.run(Step::new("bad", 1, says("exit 1")).quiet()).await;
         assert!(report.outcomes[0].last_words.is_empty());
         let told = &report.outcomes[1].last_words;
         assert_eq!((told.len(), told[0].as_str()), (LAST_LINES, "10"));
@@ -386,29 +324,16 @@ mod tests {
         let mut command = shell(
             r#"test "$(nice)" -ge 10 && test "$PWD" = / && test "$GIVEN" = a && test -z "$HOME""#,
         );
-        command
-            .current_dir("/")
-            .env("GIVEN", "a")
-            .env_remove("HOME");
+        command.current_dir("/").env("GIVEN", "a").env_remove("HOME");
         let mut report = Report::default();
-        assert!(
-            report
-                .run(Step::new("gives way", 1, command).giving_way().quiet())
-                .await
-        );
+        assert!(report.run(Step::new("gives way", 1, command).giving_way().quiet()).await);
     }
 
     #[test]
     fn a_step_whose_tests_cannot_run_fails() {
         let judge = |passed, failed, skipped, error: Option<&str>| {
-            let (tally, error) = strict(
-                Tally {
-                    passed,
-                    failed,
-                    skipped,
-                },
-                error.map(str::to_owned),
-            );
+            let (tally, error) =
+                strict(Tally { passed, failed, skipped }, error.map(str::to_owned));
             (tally.passed, tally.failed, error.is_some())
         };
         assert_eq!(judge(5, 0, 0, None), (5, 0, false));

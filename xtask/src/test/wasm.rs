@@ -36,18 +36,14 @@ pub(super) async fn run(xtask: &Path, binary: &Path, report: &mut Report) {
     report.run(tests(NODE, 10, node).quiet()).await;
 
     let mut workerd = servers.tests(EDGE, "--test wasm");
-    workerd
-        .env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1")
-        .env("PATH", with_path(stand_in.path()));
+    workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1").env("PATH", with_path(stand_in.path()));
     let workerd = tests("wasm tests in workerd", 10, workerd);
     report.run(workerd.quiet()).await;
 
     // jco cannot listen.
     let mut component = servers.tests(component::TARGET, "--test wasm -- --skip listening::");
     let runner = format!("node {}", component::host().display());
-    component
-        .env("EDGELOCK_POLLS", "1")
-        .env(WASI_RUNNER, runner);
+    component.env("EDGELOCK_POLLS", "1").env(WASI_RUNNER, runner);
     let component = tests("wasm tests as a component, by jco", 10, component);
     report.run(component.quiet()).await;
 
@@ -81,8 +77,7 @@ pub(crate) fn run_wasmtime() -> Result<bool> {
 /// instance of its own.
 async fn serve(bridge: &Bridge, component: &Path) -> Result<()> {
     let mut like = paths::command("sh");
-    like.env("EDGELOCK_BRIDGE_URL", bridge.url())
-        .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
+    like.env("EDGELOCK_BRIDGE_URL", bridge.url()).env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
     let mut terminal = Terminal::open(paths::root(), &like)?;
     let address = format!("127.0.0.1:{}", free_port()?);
     let component = component.display();
@@ -96,9 +91,7 @@ const WASI_RUNNER: &str = "CARGO_TARGET_WASM32_WASIP2_RUNNER";
 fn wasm_tests(target: &str, which: &str) -> Command {
     // It is compiled for longer than it runs.
     let soon = "--config profile.dev.package.edgelock.opt-level=0";
-    let mut command = cargo(&format!(
-        "test -p edgelock --target {target} {soon} {which}"
-    ));
+    let mut command = cargo(&format!("test -p edgelock --target {target} {soon} {which}"));
     let runner = tool("wasm-bindgen-test-runner");
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
     command
@@ -107,9 +100,7 @@ fn wasm_tests(target: &str, which: &str) -> Command {
 /// `PATH` with a folder before all others.
 fn with_path(folder: &Path) -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders = [folder.to_owned()]
-        .into_iter()
-        .chain(env::split_paths(&path));
+    let folders = [folder.to_owned()].into_iter().chain(env::split_paths(&path));
     env::join_paths(folders).unwrap_or_else(|_| path.clone())
 }
 
@@ -122,10 +113,7 @@ struct Servers {
 impl Servers {
     fn start(bridge: &Path) -> Result<Self> {
         Ok(Self {
-            bridge: Bridge::options()
-                .binary(bridge)
-                .dangerous_commands()
-                .start()?,
+            bridge: Bridge::options().binary(bridge).dangerous_commands().start()?,
             faulty: faulty::serve()?,
         })
     }

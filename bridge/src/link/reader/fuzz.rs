@@ -51,10 +51,7 @@ fn what_redis_sends_is_the_same_in_pieces_of_any_size_and_never_too_large() {
             assert_eq!(whole[..both], pieces[..both], "in pieces of {piece}");
             for reply in pieces {
                 let is_refused = reply == super::error(TOO_LARGE);
-                assert!(
-                    is_refused || cost_of_one(&reply) <= LARGEST + ELEMENT,
-                    "{reply:?}"
-                );
+                assert!(is_refused || cost_of_one(&reply) <= LARGEST + ELEMENT, "{reply:?}");
                 let _ = Message::of(reply);
             }
         });
@@ -63,22 +60,19 @@ fn what_redis_sends_is_the_same_in_pieces_of_any_size_and_never_too_large() {
 #[test]
 fn what_redis_replies_becomes_json_from_which_each_byte_can_be_read() {
     let here = NodeAddr::parse("127.0.0.1:6379").expect("an address");
-    check!()
-        .with_iterations(INPUTS)
-        .with_generator(Mutants::of(CORPUS))
-        .for_each(|arrives| {
-            let (replies, _) = read(arrives, usize::MAX, false);
-            for reply in &replies {
-                redirect::told(reply);
-                let text = json(reply, Encoding::Text);
-                assert!(text.is_object());
-                let encoded = json(reply, Encoding::Base64);
-                if !matches!(reply, Value::Okay | Value::ServerError(_)) {
-                    assert!(shows(&encoded["result"], reply), "{encoded} for {reply:?}");
-                }
+    check!().with_iterations(INPUTS).with_generator(Mutants::of(CORPUS)).for_each(|arrives| {
+        let (replies, _) = read(arrives, usize::MAX, false);
+        for reply in &replies {
+            redirect::told(reply);
+            let text = json(reply, Encoding::Text);
+            assert!(text.is_object());
+            let encoded = json(reply, Encoding::Base64);
+            if !matches!(reply, Value::Okay | Value::ServerError(_)) {
+                assert!(shows(&encoded["result"], reply), "{encoded} for {reply:?}");
             }
-            slot_map::places(&replies, &here);
-        });
+        }
+        slot_map::places(&replies, &here);
+    });
 }
 
 fn json(reply: &Value, encoding: Encoding) -> Json {
@@ -102,10 +96,7 @@ fn shows(json: &Json, reply: &Value) -> bool {
         Value::BulkString(bytes) => is_text(bytes),
         Value::Array(items) => json.as_array().is_some_and(|shown| {
             shown.len() == items.len()
-                && shown
-                    .iter()
-                    .zip(items)
-                    .all(|(json, item)| shows(json, item))
+                && shown.iter().zip(items).all(|(json, item)| shows(json, item))
         }),
         _ => json["error"].is_string(),
     }

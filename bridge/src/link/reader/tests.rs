@@ -65,9 +65,8 @@ fn what_is_no_resp_is_told_from_replies() {
 #[test]
 fn what_is_nested_too_deep_is_one_error_and_what_follows_passes() {
     let deep = |depth| format!("{}+end\r\n", "*2\r\n:0\r\n".repeat(depth)).into_bytes();
-    let nested = (0..DEEPEST).fold(status("end"), |inner, _| {
-        Value::Array(vec![Value::Int(0), inner])
-    });
+    let nested =
+        (0..DEEPEST).fold(status("end"), |inner, _| Value::Array(vec![Value::Int(0), inner]));
     check(&deep(DEEPEST), &[nested]);
     for depth in [DEEPEST + 1, 500] {
         let arrives = [&deep(depth)[..], b":7\r\n", &deep(depth)].concat();

@@ -146,10 +146,7 @@ impl Run<'_> {
     fn operand(&self, value: &Value) -> Done<f64> {
         let number = value.number();
         number.ok_or_else(|| {
-            self.error(format!(
-                "attempt to perform arithmetic on a {} value",
-                value.kind()
-            ))
+            self.error(format!("attempt to perform arithmetic on a {} value", value.kind()))
         })
     }
 
@@ -206,10 +203,6 @@ impl Run<'_> {
     }
 
     fn incomparable(&self, left: &Value, right: &Value) -> Value {
-        self.error(format!(
-            "attempt to compare {} with {}",
-            left.kind(),
-            right.kind()
-        ))
+        self.error(format!("attempt to compare {} with {}", left.kind(), right.kind()))
     }
 }

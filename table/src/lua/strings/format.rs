@@ -44,12 +44,8 @@ fn written(
         Some((width, digits)) => (width, Some(if digits.is_empty() { "0" } else { digits })),
         None => (width, None),
     };
-    let size = |text: &str| {
-        text.parse::<usize>()
-            .ok()
-            .filter(|size| *size < 100)
-            .ok_or_else(refused)
-    };
+    let size =
+        |text: &str| text.parse::<usize>().ok().filter(|size| *size < 100).ok_or_else(refused);
     let width = if width.is_empty() { 0 } else { size(width)? };
     let digits = digits.map(size).transpose()?;
     let text = match what {
@@ -61,9 +57,7 @@ fn written(
         b'g' => general(run.number(args, at)?, digits.unwrap_or(6)).into_bytes(),
         b'c' => vec![run.number(args, at)? as u8],
         b's' => {
-            let value = args
-                .get(at)
-                .ok_or_else(|| run.error("no value to format"))?;
+            let value = args.get(at).ok_or_else(|| run.error("no value to format"))?;
             let mut text = run.shown(value).to_vec();
             text.truncate(digits.unwrap_or(usize::MAX));
             text

@@ -25,17 +25,8 @@ struct State {
 
 impl Network {
     pub(super) fn to(far: SocketAddr, each_way: Duration) -> Self {
-        let state = State {
-            far,
-            each_way,
-            is_held: false,
-            cuts: 0,
-            open: Vec::new(),
-        };
-        Self(Arc::new(Shared {
-            state: Mutex::new(state),
-            released: Condvar::new(),
-        }))
+        let state = State { far, each_way, is_held: false, cuts: 0, open: Vec::new() };
+        Self(Arc::new(Shared { state: Mutex::new(state), released: Condvar::new() }))
     }
 
     /// From now on, what is sent arrives so much later.

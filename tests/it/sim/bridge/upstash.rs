@@ -17,14 +17,9 @@ pub(super) fn asked(request: &Request<'_>) -> Asked {
     let ["WAIT", count, ms] = wait[..] else {
         panic!("{wait:?} behind a script");
     };
-    let wait = Wait {
-        count: count.parse().expect("a count"),
-        ms: ms.parse().expect("milliseconds"),
-    };
-    Asked {
-        words,
-        wait: Some(wait),
-    }
+    let wait =
+        Wait { count: count.parse().expect("a count"), ms: ms.parse().expect("milliseconds") };
+    Asked { words, wait: Some(wait) }
 }
 
 pub(super) fn response(reply: &Reply) -> Response {

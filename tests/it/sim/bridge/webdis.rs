@@ -7,9 +7,7 @@ use super::{answer, unescaped};
 use crate::redis::Reply;
 
 pub(super) fn words(body: &str) -> Vec<String> {
-    (body.split('/'))
-        .map(|word| String::from_utf8(unescaped(word)).expect("UTF-8"))
-        .collect()
+    (body.split('/')).map(|word| String::from_utf8(unescaped(word)).expect("UTF-8")).collect()
 }
 
 pub(super) fn response(command: &str, reply: &Reply) -> Response {
@@ -24,10 +22,9 @@ fn value(reply: &Reply) -> Value {
         Reply::Status(text) => json!([true, text]),
         Reply::Error(text) => json!([false, text]),
         // Webdis drops nested arrays.
-        Reply::Array(replies) => (replies.iter())
-            .filter(|reply| !matches!(reply, Reply::Array(_)))
-            .map(value)
-            .collect(),
+        Reply::Array(replies) => {
+            (replies.iter()).filter(|reply| !matches!(reply, Reply::Array(_))).map(value).collect()
+        }
     }
 }
 

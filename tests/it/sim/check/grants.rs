@@ -107,11 +107,7 @@ impl Check {
         self.count(run, name, before, reply, db);
         self.ghosts(record, name, db);
         // If there may be several holders, each may write as long as it is one of them.
-        let may_write = if self.is_shared(name) {
-            before
-        } else {
-            &latest
-        };
+        let may_write = if self.is_shared(name) { before } else { &latest };
         for id in landed {
             self.landed(id, may_write);
         }
@@ -134,9 +130,7 @@ impl Check {
             }
         }
         record.entries = entries(name, db);
-        let news = holders
-            .iter()
-            .filter(|grant| !record.latest.contains(grant));
+        let news = holders.iter().filter(|grant| !record.latest.contains(grant));
         let mut news: Vec<Grant> = news.cloned().collect();
         if news.is_empty() {
             return Vec::new();
@@ -165,10 +159,7 @@ impl Check {
         let is_news = record.grants.insert((hold.who.clone(), hold.fence));
         if is_news && hold.fence <= record.highest {
             let (who, fence, highest) = (&hold.who, hold.fence, record.highest);
-            self.fail(
-                Invariant::FencesGrow,
-                format!("{who} got fence {fence} after {highest}"),
-            );
+            self.fail(Invariant::FencesGrow, format!("{who} got fence {fence} after {highest}"));
         }
         record.highest = record.highest.max(hold.fence);
     }
@@ -178,10 +169,7 @@ impl Check {
         let tokens = record::Record::of(name, db).waiters;
         for token in tokens {
             if record.ended.contains(&token) || holders.contains(&token) {
-                self.fail(
-                    Invariant::NoGhost,
-                    format!("{token} stands in the queue of {name}"),
-                );
+                self.fail(Invariant::NoGhost, format!("{token} stands in the queue of {name}"));
             }
         }
         if let Some(holder) = (holders.iter()).find(|holder| record.ended.contains(*holder)) {
@@ -225,9 +213,7 @@ impl Check {
 /// The entries that are known of a reentrant lock's hold.
 fn entries(name: &str, db: &Db) -> Vec<String> {
     let holds = record::Record::of(name, db).holds.into_iter();
-    (holds.filter(|hold| hold.token != "-"))
-        .map(|hold| hold.token)
-        .collect()
+    (holds.filter(|hold| hold.token != "-")).map(|hold| hold.token).collect()
 }
 
 /// Whether one of these entries belongs to the hold with this fence and has not ended.
@@ -248,12 +234,7 @@ pub(crate) fn holders(name: &str, db: &Db) -> Vec<Grant> {
         in_record.or_else(|| record::later_hold(name, token, db))
     };
     let now = db.now_ms();
-    let held = |token: &[u8]| {
-        Some((
-            String::from_utf8_lossy(token).into_owned(),
-            fence_of(token)?,
-        ))
-    };
+    let held = |token: &[u8]| Some((String::from_utf8_lossy(token).into_owned(), fence_of(token)?));
     let readers = format!("{{{name}}}:readers");
     let several = match db.value(name) {
         Some(Value::Text(text)) if text == b"readers" => db.value(&readers),

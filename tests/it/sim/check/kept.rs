@@ -123,10 +123,7 @@ impl Check {
                     fail(format!("{result} of {} is not what was kept", wanted.key));
                 }
                 let (_, of) = result.split_once(' ').unwrap_or_default();
-                if wanted
-                    .print
-                    .is_some_and(|print| !of.is_empty() && of != print)
-                {
+                if wanted.print.is_some_and(|print| !of.is_empty() && of != print) {
                     let what = format!("{result} of {} is that of something else", wanted.key);
                     self.fail(Invariant::RightRequest, what);
                 }
@@ -144,10 +141,7 @@ impl Check {
             Err(error) => {
                 kept.refused.insert(own.clone());
                 if was_kept {
-                    fail(format!(
-                        "{own} of {} is kept, and it was told {error}",
-                        wanted.key
-                    ));
+                    fail(format!("{own} of {} is kept, and it was told {error}", wanted.key));
                 }
             }
         }

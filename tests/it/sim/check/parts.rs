@@ -32,13 +32,10 @@ impl Check {
         let locks = self.locks.borrow();
         for (token, names) in sets.iter() {
             // One of the names may have been freed by force, or lost with the data.
-            let is_forced = names
-                .iter()
-                .filter_map(|name| locks.get(name))
-                .any(|record| {
-                    let mut grants = record.grants.iter();
-                    grants.any(|(who, fence)| who == token && *fence <= record.forced)
-                });
+            let is_forced = names.iter().filter_map(|name| locks.get(name)).any(|record| {
+                let mut grants = record.grants.iter();
+                grants.any(|(who, fence)| who == token && *fence <= record.forced)
+            });
             if has_part(token, names) && !is_forced && !brought_back.contains(token) {
                 let what = format!("{token} has a part of {names:?}");
                 self.fail(Invariant::AllOrNone, what);

@@ -64,16 +64,10 @@ impl Check {
             return;
         }
         if write.landed > 1 {
-            self.fail(
-                Invariant::ExactlyOnce,
-                format!("write {id} was applied twice"),
-            );
+            self.fail(Invariant::ExactlyOnce, format!("write {id} was applied twice"));
         }
         if write.told == Some(false) {
-            self.fail(
-                Invariant::ExactlyOnce,
-                format!("write {id} was applied after all"),
-            );
+            self.fail(Invariant::ExactlyOnce, format!("write {id} was applied after all"));
         }
     }
 

@@ -122,11 +122,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
     };
     let at = rng.between(1, 3) as usize;
     let (token, ttl) = (["t0", "t1", "t2", "t3"][at], TTLS[at]);
-    let who = if is_reentrant {
-        rng.pick(&["ann", "bob"])
-    } else {
-        token
-    };
+    let who = if is_reentrant { rng.pick(&["ann", "bob"]) } else { token };
     let more = if is_limits { rng.between(0, 2) } else { 0 } as usize;
     let limits = ["a", &["2", "3/2", "2/1"][..=more].join(";")].concat();
     let waiters = HEARD.iter().chain(&["unheard", ""]);
@@ -228,9 +224,7 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
             let (this, last) = rng.pick(&[("s1.2", "s1.1"), ("s1.3", "s1.2"), ("s2.1", "")]);
             let told = rng.pick(&["told", ""]);
             let fence = rng.pick(&["0", number]);
-            vec![
-                who, "", "", fence, ttl, told, "label", "-100000", this, last, life,
-            ]
+            vec![who, "", "", fence, ttl, told, "label", "-100000", this, last, life]
         }
         Script::Withdraw => vec![who, session, number],
         Script::Raise => vec![who, rng.pick(&["5", "9007199254740991"]), ttl],
@@ -262,11 +256,9 @@ fn call(rng: &Rng, script: Script, text: &str, step: u64) -> Vec<String> {
         Script::Turn | Script::HandedTurn => {
             rng.pick(&[&["2", "GET", "n"], &["2", "GET", "n", "2", "INCR", "n"]])
         }
-        Script::Renew | Script::Release => rng.pick(&[
-            &[],
-            &["2", "INCR", "n"],
-            &["3", "APPEND", "n", "é%\n", "2", "GET", "n"],
-        ]),
+        Script::Renew | Script::Release => {
+            rng.pick(&[&[], &["2", "INCR", "n"], &["3", "APPEND", "n", "é%\n", "2", "GET", "n"]])
+        }
         _ => &[],
     };
     words_of(text, keys, step, &[&args, commands].concat())

@@ -49,10 +49,7 @@ fn all_written(redis: fn() -> Redis) -> [String; 4] {
 
 /// A hold is recognized by its token alone.
 fn forgetful() -> Redis {
-    Redis::with(
-        "return ARGV[5] ~= '0' and fence and fence ~= ARGV[5]",
-        "return false",
-    )
+    Redis::with("return ARGV[5] ~= '0' and fence and fence ~= ARGV[5]", "return false")
 }
 
 stories! {

@@ -38,10 +38,7 @@ fn a_bridge_that_is_away_for_longer_is_what_a_wait_tells_in_the_end() {
             outage(&case, 60_000 * MS);
             let lease = lock(&case).wait_timeout(s(3)).acquire().await;
             let error = lease.expect_err("away");
-            assert!(
-                matches!(error.code(), "unavailable" | "timed_out"),
-                "{error}"
-            );
+            assert!(matches!(error.code(), "unavailable" | "timed_out"), "{error}");
             // The last request leaves at the very end of the wait.
             assert!((3_000..=3_500).contains(&now(&case)), "{}", now(&case));
         });

@@ -75,11 +75,7 @@ fn turns_behind(redis: Redis, before: Before, barging: Barging, hold: u64) -> Be
         let is_set_starved = has_both.is_some_and(|had| had.at().is_none());
         sleep(&case, 15_000).await;
         let (turns, refused): (_, Vec<u64>) = others.iter().map(Beside::told).unzip();
-        Behind {
-            turns,
-            refused: refused.iter().sum(),
-            is_set_starved,
-        }
+        Behind { turns, refused: refused.iter().sum(), is_set_starved }
     })
 }
 
@@ -103,10 +99,7 @@ fn those_who_barge_keep_half_their_turns_behind_a_waiter_for_several_names() {
     }
 }
 
-const FAIR: Before = Before::Set {
-    is_fair: true,
-    pushes: true,
-};
+const FAIR: Before = Before::Set { is_fair: true, pushes: true };
 
 const INSISTS: &str = "return 8 * waited >= 7 * round and";
 

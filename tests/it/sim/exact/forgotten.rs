@@ -6,14 +6,7 @@ use super::*;
 
 fn client(case: &Rc<Case>) -> SimClient {
     let timeout = s(5);
-    host::client(
-        case,
-        &machine(),
-        Settings {
-            timeout,
-            ..SETTINGS
-        },
-    )
+    host::client(case, &machine(), Settings { timeout, ..SETTINGS })
 }
 
 /// Whether the work was executed by this call.

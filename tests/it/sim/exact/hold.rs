@@ -6,9 +6,7 @@ use super::*;
 fn left(case: &Case, key: &str) -> i64 {
     let db = case.redis.db();
     let found = db.all().find(|(name, ..)| *name == key.as_bytes());
-    found
-        .and_then(|(_, _, left)| left)
-        .expect("a key that expires")
+    found.and_then(|(_, _, left)| left).expect("a key that expires")
 }
 
 /// Two renewals of a resumed lease are under way. Redis is full, and drops what it knows of the
@@ -17,13 +15,7 @@ fn left(case: &Case, key: &str) -> i64 {
 fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was() {
     play(|case| async move {
         let timeout = s(5);
-        let lock = lock_with(
-            &case,
-            Settings {
-                timeout,
-                ..SETTINGS
-            },
-        );
+        let lock = lock_with(&case, Settings { timeout, ..SETTINGS });
         let token = held(&case).await.into_token();
         let lease = Rc::new(lock.resume(token).expect("randomness"));
         slow_down(&case, 2_000);
@@ -41,10 +33,7 @@ fn a_renewal_moves_the_deadline_by_what_it_was_given_and_not_by_what_another_was
         sleep(&case, 25).await;
         assert!(first.at().is_some() && second.at().is_some());
         let remaining = lease.remaining().as_millis() as i64;
-        assert!(
-            (50_000..left(&case, "a")).contains(&remaining),
-            "{remaining}"
-        );
+        assert!((50_000..left(&case, "a")).contains(&remaining), "{remaining}");
         lease.release().await.expect("held");
     });
 }

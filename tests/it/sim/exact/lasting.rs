@@ -64,9 +64,7 @@ fn a_wait_that_is_over_before_the_first_answer_is_none() {
         case.events.take();
         let begun = now(&case);
         let error = lock(&case).wait_timeout(ms(1)).acquire().await;
-        let Err(Error::Held { requests, .. }) = error else {
-            panic!("{error:?}")
-        };
+        let Err(Error::Held { requests, .. }) = error else { panic!("{error:?}") };
         assert_eq!((now(&case) - begun, requests), (20, 2));
         assert!(!case.events.take().contains(&"contended"));
         sleep(&case, 100).await;
@@ -144,9 +142,7 @@ fn place_after_5_minutes(push: bool, ttl_s: u64, renewed: bool) -> (u64, u32, u6
         let gives_up = meanwhile(&case, &machine(), async move {
             let begun = now(&on);
             match first.acquire().await {
-                Err(Error::Held {
-                    ahead, requests, ..
-                }) => (ahead, requests, now(&on) - begun),
+                Err(Error::Held { ahead, requests, .. }) => (ahead, requests, now(&on) - begun),
                 other => panic!("{other:?}"),
             }
         });

@@ -58,10 +58,7 @@ fn longest_gap(redis: Redis, hold: u64, listening: usize, back: Duration) -> u64
     let [_, polls] = take_turns(redis, hold, [listening, 1], back);
     let ends = polls.iter().chain(&[MINUTE / 2]);
     let begins = [0].iter().chain(&polls);
-    ends.zip(begins)
-        .map(|(end, begin)| end - begin)
-        .max()
-        .expect("a gap")
+    ends.zip(begins).map(|(end, begin)| end - begin).max().expect("a gap")
 }
 
 /// How much longer than one that polls may wait among others that listen the longest gap was.
@@ -141,10 +138,7 @@ fn lost(redis: Redis, apart: u64) -> (u64, u64) {
     let long: Vec<_> = gaps.filter(|(gap, _)| *gap > 500).collect();
     let over = long.last().map_or(0, |(_, end)| *end);
     let died = 1_000 + apart * (DYING - 1);
-    (
-        long.iter().map(|(gap, _)| gap).sum(),
-        over.saturating_sub(died),
-    )
+    (long.iter().map(|(gap, _)| gap).sum(), over.saturating_sub(died))
 }
 
 /// Four listen and take turns for a minute. One more comes each `apart` seconds, asks once, and

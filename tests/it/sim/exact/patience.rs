@@ -5,10 +5,7 @@ use super::*;
 const DAY: Duration = s(86_400);
 
 /// With a time-out of 2 s, the default.
-const USUAL: Settings = Settings {
-    timeout: s(2),
-    ..SETTINGS
-};
+const USUAL: Settings = Settings { timeout: s(2), ..SETTINGS };
 
 fn lock(case: &Rc<Case>) -> SimLock {
     lock_with(case, USUAL).ttl(s(60))
@@ -33,11 +30,7 @@ async fn is_told_to_come_back<O: std::fmt::Debug>(
     let begun = now(case);
     let error = call.await.expect_err(what);
     assert_eq!(error.code(), "unavailable", "{what}");
-    assert_eq!(
-        (error.retry_after(), error.is_outcome_unknown()),
-        (Some(DAY), false),
-        "{what}"
-    );
+    assert_eq!((error.retry_after(), error.is_outcome_unknown()), (Some(DAY), false), "{what}");
     assert!(now(case) <= begun + 20, "{what} took until {}", now(case));
     assert_eq!(case.network.fates.left(), 1, "{what}");
     case.network.fates.take();
@@ -85,10 +78,7 @@ fn a_bridge_is_left_alone_for_the_time_out_of_a_request_in_all() {
         shed(&case, 2, "1");
         lock(&case).inspect().await.expect("an answer");
         assert_eq!(now(&case), 2_060);
-        let persistent = Settings {
-            attempts: 10,
-            ..USUAL
-        };
+        let persistent = Settings { attempts: 10, ..USUAL };
         let lock = lock_with(&case, persistent);
         shed(&case, 9, "1");
         let error = lock.inspect().await.expect_err("shed");
@@ -117,10 +107,7 @@ fn a_write_of_unknown_outcome_is_worth_waiting_for() {
         let busy = bridge::overloaded(503, "9");
         case.network.fates.next(Fate::Executed(busy));
         shed(&case, 1, "9");
-        assert_eq!(
-            lease.exec(&append()).await.map(|replies| replies.len()),
-            Ok(1)
-        );
+        assert_eq!(lease.exec(&append()).await.map(|replies| replies.len()), Ok(1));
         assert_eq!(now(&case), 18_080);
         assert_eq!(log_of("a", &case.redis.db()).len(), 1);
     });

@@ -34,10 +34,7 @@ fn second_follows_after(redis: Redis) -> u64 {
 /// yet. Returns how many milliseconds after it asked the second has its place.
 fn latecomer_follows_after(all: fn(&SimClient) -> SimLock, one: fn(&SimClient) -> SimLock) -> u64 {
     play(move |case| async move {
-        let holder = all(&client(&case, &machine()))
-            .try_acquire()
-            .await
-            .expect("all");
+        let holder = all(&client(&case, &machine())).try_acquire().await.expect("all");
         let waits = || {
             let lock = one(&client(&case, &machine())).wait_timeout(s(60));
             meanwhile(&case, &machine(), async move {

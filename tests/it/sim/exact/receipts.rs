@@ -4,16 +4,10 @@
 use super::*;
 
 /// The only time-out here that is longer than a receipt lives.
-const PATIENT: Settings = Settings {
-    timeout: s(31),
-    ..SETTINGS
-};
+const PATIENT: Settings = Settings { timeout: s(31), ..SETTINGS };
 
 /// For a host that stands still.
-const SLOW: Settings = Settings {
-    timeout: s(5),
-    ..SETTINGS
-};
+const SLOW: Settings = Settings { timeout: s(5), ..SETTINGS };
 
 fn lock(case: &Rc<Case>, settings: Settings, ttl_s: u64) -> SimLock {
     lock_with(case, settings).ttl(s(ttl_s))
@@ -79,10 +73,7 @@ fn run_is_not_told_lost_when_the_bridge_asks_to_come_back_for_the_release_in_31_
 #[test]
 fn a_release_of_unknown_outcome_is_not_told_lost_when_it_is_tried_again_too_late_for_its_receipt() {
     play(|case| async move {
-        let once = Settings {
-            attempts: 1,
-            ..SETTINGS
-        };
+        let once = Settings { attempts: 1, ..SETTINGS };
         for (after_s, is_known) in [(20, true), (40, false)] {
             let lease = held(&case, once).await;
             case.network.fates.next(Fate::Lost);
@@ -110,10 +101,7 @@ fn a_lease_that_is_dropped_is_not_observed_as_lost_when_its_time_out_is_31_s() {
 }
 
 /// With scripts that Redis forgets half a second after the first request.
-const CACHED: Settings = Settings {
-    script_cache: true,
-    ..SLOW
-};
+const CACHED: Settings = Settings { script_cache: true, ..SLOW };
 
 /// Somebody's lock is freed by force, and the request meets `fate`. Its host stands still for a
 /// minute, if there is a `pause` after so many milliseconds. Somebody else has the lock from then
@@ -167,11 +155,7 @@ stories! {
 #[test]
 fn what_could_not_be_sent_in_time_is_not_unknown_where_nothing_was_sent_before() {
     play(|case| async move {
-        let settings = Settings {
-            script_cache: true,
-            attempts: 1,
-            ..SETTINGS
-        };
+        let settings = Settings { script_cache: true, attempts: 1, ..SETTINGS };
         let stalls = machine();
         let lock = host::client(&case, &stalls, settings).lock("a");
         let done = meanwhile(&case, &stalls, async move {
@@ -186,11 +170,7 @@ fn what_could_not_be_sent_in_time_is_not_unknown_where_nothing_was_sent_before()
 }
 
 /// Settings that ask ten times in half a minute.
-const PERSISTENT: Settings = Settings {
-    timeout: s(3),
-    attempts: 10,
-    ..SETTINGS
-};
+const PERSISTENT: Settings = Settings { timeout: s(3), attempts: 10, ..SETTINGS };
 
 /// A commit is executed at once, and then no request arrives for so many milliseconds. Returns what
 /// the client was told.
@@ -216,10 +196,7 @@ fn commit_through_an_outage(redis: Rc<Redis>, outage_ms: u64) -> Result<usize, E
 /// What clients were told, for outages of about half a minute.
 fn outages(redis: Redis) -> Vec<Result<usize, Error>> {
     let redis = Rc::new(redis);
-    (24_000..34_000)
-        .step_by(250)
-        .map(|ms| commit_through_an_outage(redis.clone(), ms))
-        .collect()
+    (24_000..34_000).step_by(250).map(|ms| commit_through_an_outage(redis.clone(), ms)).collect()
 }
 
 /// How often a write is applied that the network delays for 40 s, of a lease that goes on. Nobody

@@ -68,14 +68,8 @@ fn waits_among_locks(redis: Redis, are_fair: bool) -> Option<u64> {
 fn of_sets_that_cross_each_has_its_turn_again_and_again() {
     for locks_are_fair in [false, true] {
         play(move |case| async move {
-            let sets: [&[&str]; 6] = [
-                &["a", "b"],
-                &["b", "a"],
-                &["b", "c"],
-                &["c", "a"],
-                &["a", "b", "c"],
-                &["c"],
-            ];
+            let sets: [&[&str]; 6] =
+                [&["a", "b"], &["b", "a"], &["b", "c"], &["c", "a"], &["a", "b", "c"], &["c"]];
             let begin = |(at, set): (u64, &'static [&'static str])| {
                 goes_on(&case, set, locks_are_fair || set.len() > 1, 7 * at)
             };

@@ -25,23 +25,13 @@ pub(crate) const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-pub(crate) const STEADY: Net = Net {
-    least: 10 * MS,
-    latency: 10 * MS,
-    ..Net::QUIET
-};
+pub(crate) const STEADY: Net = Net { least: 10 * MS, latency: 10 * MS, ..Net::QUIET };
 
 /// A net in which no request arrives.
-pub(crate) const CUT: Net = Net {
-    lose_request: 1_000,
-    ..STEADY
-};
+pub(crate) const CUT: Net = Net { lose_request: 1_000, ..STEADY };
 
 /// A net in which no message arrives.
-pub(crate) const DEAF: Net = Net {
-    lose_push: 1_000,
-    ..STEADY
-};
+pub(crate) const DEAF: Net = Net { lose_push: 1_000, ..STEADY };
 
 /// Lets `story` happen, to its end. Returns what it comes to.
 pub(crate) fn play<O: 'static, F: Future<Output = O> + 'static>(
@@ -74,11 +64,7 @@ pub(crate) fn play_with<O: 'static, F: Future<Output = O> + 'static>(
 
 /// From now on every way takes so many milliseconds.
 pub(crate) fn slow_down(case: &Case, way: u64) {
-    case.net.set(Net {
-        least: way * MS,
-        latency: way * MS,
-        ..STEADY
-    });
+    case.net.set(Net { least: way * MS, latency: way * MS, ..STEADY });
 }
 
 /// Work that goes on beside a story: when it was done, and what came of it.
@@ -121,12 +107,8 @@ pub(crate) fn stand_still(case: &Case, machine: &Machine, ms: u64) {
     case.world.schedule(ms * MS, || {});
 }
 
-pub(crate) const SETTINGS: Settings = Settings {
-    script_cache: false,
-    push: true,
-    attempts: 3,
-    timeout: ms(500),
-};
+pub(crate) const SETTINGS: Settings =
+    Settings { script_cache: false, push: true, attempts: 3, timeout: ms(500) };
 
 /// With push or without.
 pub(crate) const fn pushes(push: bool) -> Settings {

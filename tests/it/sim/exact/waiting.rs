@@ -47,12 +47,7 @@ fn have_it_around_a_step(redis: Redis) -> [Option<u64>; 2] {
 fn no_duration_and_no_count_that_a_caller_may_choose_is_too_large() {
     for push in [true, false] {
         play(move |case| async move {
-            let settings = Settings {
-                attempts: u32::MAX,
-                timeout: FOREVER,
-                push,
-                ..SETTINGS
-            };
+            let settings = Settings { attempts: u32::MAX, timeout: FOREVER, push, ..SETTINGS };
             let lock = lock_with(&case, settings)
                 .wait_timeout(FOREVER)
                 .max_requests(u32::MAX)
@@ -80,13 +75,7 @@ fn the_shortest_time_out_is_long_enough_for_a_bridge_that_answers_at_once() {
     play(|case| async move {
         let timeout = ms(1);
         slow_down(&case, 0);
-        let lock = lock_with(
-            &case,
-            Settings {
-                timeout,
-                ..SETTINGS
-            },
-        );
+        let lock = lock_with(&case, Settings { timeout, ..SETTINGS });
         let lease = lock.acquire().await.expect("a lease");
         lease.release().await.expect("held");
     });

@@ -52,8 +52,7 @@ impl Asked {
     /// The worlds that are asked for, or all.
     pub(super) fn plans(&self) -> Vec<Plan> {
         let fits = |plan: &Plan| {
-            self.bend
-                .is_none_or(|broken| broken.locks == plan.locks && plan.servers == 1)
+            self.bend.is_none_or(|broken| broken.locks == plan.locks && plan.servers == 1)
         };
         let plans = match self.world.as_str() {
             "" => PLANS.iter().copied().filter(fits).collect(),
@@ -92,23 +91,13 @@ fn these(names: &str) -> plan::Asked {
 
 fn asked_for<V: FromStr>(name: &str) -> Option<V> {
     let value = env::var(format!("EDGELOCK_EXPLORE_{name}")).ok()?;
-    Some(
-        value
-            .parse()
-            .ok()
-            .unwrap_or_else(|| panic!("{name} is {value:?}")),
-    )
+    Some(value.parse().ok().unwrap_or_else(|| panic!("{name} is {value:?}")))
 }
 
 fn names() -> String {
-    super::caught::broken()
-        .map(|broken| format!("\n  {}", broken.name))
-        .collect()
+    super::caught::broken().map(|broken| format!("\n  {}", broken.name)).collect()
 }
 
 fn worlds() -> String {
-    PLANS
-        .iter()
-        .map(|plan| format!("\n  {}: {}", plan.name, plan.about))
-        .collect()
+    PLANS.iter().map(|plan| format!("\n  {}: {}", plan.name, plan.about)).collect()
 }

@@ -105,9 +105,7 @@ impl Desk {
         let words = Dialect::Upstash.asked(&request).words;
         let answer = Rc::new(Inbox::default());
         stage.ask(number, server(&request), words, &answer);
-        let timeout = stage
-            .world
-            .sleep(&stage.seats[number].machine, request.timeout);
+        let timeout = stage.world.sleep(&stage.seats[number].machine, request.timeout);
         let answered = within(timeout, answer.next()).await;
         answered.unwrap_or(Err(TransportError::TimedOut))
     }
@@ -120,10 +118,8 @@ impl Desk {
         let (stage, seat) = (&self.0, &self.0.seats[self.1]);
         let mut timeout = pin!(stage.world.sleep(&seat.machine, request.timeout));
         let inbox = Rc::new(Inbox::default());
-        let stream = Stream {
-            channel: Dialect::Upstash.channel(&request),
-            inbox: Rc::downgrade(&inbox),
-        };
+        let stream =
+            Stream { channel: Dialect::Upstash.channel(&request), inbox: Rc::downgrade(&inbox) };
         let line = Line {
             stage: Rc::clone(stage),
             number: self.1,

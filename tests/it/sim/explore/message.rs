@@ -101,12 +101,7 @@ impl Message {
             self.sent.hash(hasher);
         }
         match &self.what {
-            What::Request {
-                digest,
-                answer,
-                is_copy,
-                ..
-            } => {
+            What::Request { digest, answer, is_copy, .. } => {
                 (0, digest, answer.strong_count() > 0, is_copy).hash(hasher);
             }
             What::Reply { digest, .. } => (1, digest).hash(hasher),

@@ -71,15 +71,7 @@ pub(crate) struct Plan {
     pub(crate) asked: Asked,
 }
 
-const SORTS: &[Fault] = &[
-    LostRequest,
-    LostReply,
-    Refused,
-    Twice,
-    Late,
-    Restart,
-    Expiry,
-];
+const SORTS: &[Fault] = &[LostRequest, LostReply, Refused, Twice, Late, Restart, Expiry];
 
 const TTL: Duration = Duration::from_millis(2_000);
 /// Ends before another client has stood still.
@@ -123,15 +115,7 @@ const QUORUM: Plan = Plan {
 };
 
 /// The faults of worlds in which waiters listen.
-const HEARING: &[Fault] = &[
-    LostRequest,
-    LostReply,
-    Twice,
-    Late,
-    Restart,
-    Expiry,
-    LostMessage,
-];
+const HEARING: &[Fault] = &[LostRequest, LostReply, Twice, Late, Restart, Expiry, LostMessage];
 
 /// A semaphore with a single permit.
 const PERMIT: Plan = Plan {
@@ -149,22 +133,15 @@ const READ_WRITE: Plan = Plan {
     ..MUTEX
 };
 
-const TWO_READERS: &[Kind] = &[
-    Kind::ReadWrite(Role::Reads),
-    Kind::ReadWrite(Role::Reads),
-    Kind::ReadWrite(Role::Writes),
-];
+const TWO_READERS: &[Kind] =
+    &[Kind::ReadWrite(Role::Reads), Kind::ReadWrite(Role::Reads), Kind::ReadWrite(Role::Writes)];
 
 /// Two clients ask for two names at once, in both orders. Further clients ask for the second name
 /// alone.
 const SET: Plan = Plan {
     lock: "b",
     locks: Some(Locks::Sets),
-    kinds: &[
-        Kind::Set(&["a", "b"]),
-        Kind::Set(&[]),
-        Kind::Set(&["b", "a"]),
-    ],
+    kinds: &[Kind::Set(&["a", "b"]), Kind::Set(&[]), Kind::Set(&["b", "a"])],
     ..MUTEX
 };
 
@@ -190,30 +167,14 @@ const UNITS: Plan = Plan {
 };
 
 /// Work that callers wait for.
-const ONCE: Plan = Plan {
-    locks: Some(Locks::Onces),
-    kinds: &[Kind::Once],
-    acts: &[&[]],
-    waits: true,
-    ..MUTEX
-};
+const ONCE: Plan =
+    Plan { locks: Some(Locks::Onces), kinds: &[Kind::Once], acts: &[&[]], waits: true, ..MUTEX };
 
 /// Copies that all want at once, and again when they are stale.
-const CACHED: Plan = Plan {
-    copies: Some(Copies {
-        fresh: SHORT,
-        stale: LONG,
-    }),
-    ..ONCE
-};
+const CACHED: Plan = Plan { copies: Some(Copies { fresh: SHORT, stale: LONG }), ..ONCE };
 
 /// Each client makes its calls of a throttle.
-const THROTTLE: Plan = Plan {
-    locks: None,
-    pace: Some(Pace::Throttle),
-    acts: &[&[]],
-    ..MUTEX
-};
+const THROTTLE: Plan = Plan { locks: None, pace: Some(Pace::Throttle), acts: &[&[]], ..MUTEX };
 
 /// Worlds, each as `"name" of BASE [CLIENTS: FAULTS, ...] "what happens"`, and then what is not as
 /// in the base.
@@ -391,11 +352,7 @@ impl Plan {
             Asked::Sorts { each, in_all } => Faults::new(self.sorts, each, in_all),
             Asked::These(faults) => Faults::these(faults),
         };
-        Self {
-            faults,
-            asked,
-            ..self
-        }
+        Self { faults, asked, ..self }
     }
 
     pub(crate) fn among(self, clients: usize) -> Self {
@@ -404,11 +361,7 @@ impl Plan {
 
     /// The lock as this client asks for it.
     pub(crate) fn name_for(&self, client: usize) -> Name {
-        Name {
-            name: self.lock,
-            kind: of(self.kinds, client),
-            is_fair: false,
-        }
+        Name { name: self.lock, kind: of(self.kinds, client), is_fair: false }
     }
 
     pub(crate) fn acts_of(&self, client: usize) -> &'static [Act] {
@@ -422,9 +375,7 @@ impl Plan {
     /// All names that any client asks for.
     pub(crate) fn names(&self) -> BTreeSet<&'static str> {
         let clients = 0..self.clients;
-        clients
-            .flat_map(|client| self.name_for(client).all())
-            .collect()
+        clients.flat_map(|client| self.name_for(client).all()).collect()
     }
 
     /// The longest time for which anybody can have the lock.

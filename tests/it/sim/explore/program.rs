@@ -51,10 +51,7 @@ pub(super) fn begin(stage: &Rc<Stage>) {
     for (number, owner) in OWNERS.into_iter().enumerate().take(stage.plan.clients) {
         // Writes are numbered by client, so that it does not matter who writes first.
         let acts = stage.plan.acts_of(number);
-        let writes = acts
-            .iter()
-            .map(|_| stage.check.plan_write(stage.plan.lock))
-            .collect();
+        let writes = acts.iter().map(|_| stage.check.plan_write(stage.plan.lock)).collect();
         let client = Client {
             stage: stage.clone(),
             number,
@@ -96,8 +93,7 @@ impl Client {
             _ if let Some(pace) = self.stage.plan.pace => self.calls(pace).await,
             _ if self.stage.plan.forces == Some(self.number) => {
                 let told = self.lock().force_release().await;
-                self.stage
-                    .tell(|| format!("{} is told: {told:?}", self.seat().name));
+                self.stage.tell(|| format!("{} is told: {told:?}", self.seat().name));
             }
             Kind::Once => match self.stage.plan.copies {
                 Some(copies) => self.have_copies(copies).await,
@@ -319,13 +315,7 @@ impl Client {
         let told: Result<OnceOutcome<String>, Error> = once.run_text(work).await;
         seat.stand.set(Stand::Working);
         stage.tell(|| format!("{} is told: {told:?}", seat.name));
-        let wanted = Wanted {
-            key,
-            print,
-            begun,
-            is_done: is_done.get(),
-            own: own.clone(),
-        };
+        let wanted = Wanted { key, print, begun, is_done: is_done.get(), own: own.clone() };
         stage.check.told_result(&wanted, &told);
     }
 }

@@ -67,10 +67,7 @@ impl Bench {
         let servers: Vec<_> = (0..plan.servers).map(server).collect();
         let bench = Self { plan, servers };
         for number in 0..plan.clients {
-            let quiet = Plan {
-                faults: super::step::Faults::NONE,
-                ..plan
-            };
+            let quiet = Plan { faults: super::step::Faults::NONE, ..plan };
             for _ in 0..3 {
                 let stage = Stage::new(quiet, &bench.servers, Trace::OFF);
                 program::rehearse(&stage, number);
@@ -94,11 +91,7 @@ impl Bench {
         stage.look(&next);
         let digest = stage.digest();
         let violation = stage.end();
-        Seen {
-            digest,
-            next,
-            violation,
-        }
+        Seen { digest, next, violation }
     }
 
     /// The story of these steps, line by line, and the promise that they break.
@@ -198,18 +191,11 @@ impl Search {
 
     fn run(mut self, workers: &[Sender<Arc<Level>>], looked: &Receiver<Looked>) -> Found {
         let next = std::mem::take(&mut self.first.next);
-        let mut all = vec![Here {
-            node: 0,
-            steps: Vec::new(),
-            next,
-        }];
+        let mut all = vec![Here { node: 0, steps: Vec::new(), next }];
         let (mut depth, mut broken) = (0, None);
         while !all.is_empty() && broken.is_none() && !self.is_over() {
             depth += 1;
-            let level = Arc::new(Level {
-                all,
-                taken: AtomicUsize::new(0),
-            });
+            let level = Arc::new(Level { all, taken: AtomicUsize::new(0) });
             for worker in workers {
                 worker.send(level.clone()).expect("a worker");
             }
@@ -218,11 +204,7 @@ impl Search {
         Found {
             states: self.behind.len(),
             steps: self.steps,
-            histories: if broken.is_none() {
-                histories(&self.behind)
-            } else {
-                0
-            },
+            histories: if broken.is_none() { histories(&self.behind) } else { 0 },
             depth,
             took: self.begun.elapsed(),
             is_whole: all.is_empty(),
@@ -261,11 +243,7 @@ impl Search {
                     Entry::Vacant(new) => {
                         new.insert(node);
                         self.behind.push(Vec::new());
-                        next.push(Here {
-                            node,
-                            steps: steps(),
-                            next: seen.next,
-                        });
+                        next.push(Here { node, steps: steps(), next: seen.next });
                         node
                     }
                 };
@@ -283,11 +261,8 @@ impl Search {
     fn tell(&mut self, depth: usize, at: usize, of: usize) {
         if self.bounds.shows_progress && self.told.elapsed() > Duration::from_secs(5) {
             self.told = Instant::now();
-            let (states, steps, time) = (
-                self.behind.len(),
-                self.steps,
-                self.begun.elapsed().as_secs(),
-            );
+            let (states, steps, time) =
+                (self.behind.len(), self.steps, self.begun.elapsed().as_secs());
             eprintln!("{time} s: {states} states, {steps} steps; at step {depth}, {at} of {of}");
         }
     }
@@ -298,20 +273,13 @@ fn histories(behind: &[Vec<u32>]) -> u128 {
     let mut ways: Vec<Option<u128>> = vec![None; behind.len()];
     let mut stack = vec![0];
     while let Some(&node) = stack.last() {
-        let open = behind[node]
-            .iter()
-            .map(|next| *next as usize)
-            .filter(|next| ways[*next].is_none());
+        let open =
+            behind[node].iter().map(|next| *next as usize).filter(|next| ways[*next].is_none());
         let open: Vec<usize> = open.collect();
         if open.is_empty() {
-            let sum = behind[node]
-                .iter()
-                .map(|next| ways[*next as usize].unwrap_or(0));
-            ways[node] = Some(if behind[node].is_empty() {
-                1
-            } else {
-                sum.fold(0, u128::saturating_add)
-            });
+            let sum = behind[node].iter().map(|next| ways[*next as usize].unwrap_or(0));
+            ways[node] =
+                Some(if behind[node].is_empty() { 1 } else { sum.fold(0, u128::saturating_add) });
             stack.pop();
         }
         stack.extend(open);

@@ -126,11 +126,7 @@ impl Server {
 /// `words` as a run of `script`.
 pub(super) fn run(script: Option<Script>, words: &[String]) -> Option<Run<'_>> {
     let (keys, args) = words[3..].split_at(words[2].parse().ok()?);
-    Some(Run {
-        script: script?,
-        keys,
-        args,
-    })
+    Some(Run { script: script?, keys, args })
 }
 
 /// A digest without the nonce, which only tells one request from another.

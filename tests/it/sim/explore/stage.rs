@@ -136,9 +136,7 @@ impl Stage {
     /// The world of `plan` at its beginning.
     pub(super) fn new(plan: Plan, servers: &[Rc<Server>], trace: Trace) -> Rc<Self> {
         let servers = servers[..plan.servers].to_vec();
-        let held = servers
-            .iter()
-            .map(|server| RefCell::new(Rc::new(server.fresh(BEGINNING_US))));
+        let held = servers.iter().map(|server| RefCell::new(Rc::new(server.fresh(BEGINNING_US))));
         let stage = Rc::new(Self {
             plan,
             world: Rc::default(),
@@ -228,23 +226,16 @@ impl Stage {
         if self.servers.len() == 1 {
             let now = self.world.now();
             for (lock, before) in run.locks().into_iter().zip(&ran.before) {
-                self.check
-                    .command(run, lock, before, &ran.reply, &ran.after, now);
+                self.check.command(run, lock, before, &ran.reply, &ran.after, now);
             }
             self.check.has_no_part(run, &ran.after);
             return;
         }
-        let vote = Vote {
-            server,
-            now: self.world.now(),
-            before,
-            reply: &ran.reply,
-            after: &ran.after,
-        };
+        let vote =
+            Vote { server, now: self.world.now(), before, reply: &ran.reply, after: &ran.after };
         let broken = self.votes.borrow_mut().ran(run, &vote);
         if let Some(Broken(promise, what)) = broken {
-            self.check
-                .fail(Invariant::Voted, format!("{promise:?}: {what}"));
+            self.check.fail(Invariant::Voted, format!("{promise:?}: {what}"));
         }
     }
 
@@ -252,8 +243,7 @@ impl Stage {
     pub(super) fn enter(&self, entry: impl FnOnce(&Books)) {
         entry(&self.books);
         if let Some(Broken(promise, what)) = self.books.broken.take() {
-            self.check
-                .fail(Invariant::Paced, format!("{promise:?}: {what}"));
+            self.check.fail(Invariant::Paced, format!("{promise:?}: {what}"));
         }
     }
 
@@ -288,14 +278,8 @@ impl Stage {
     fn put(&self, client: usize, server: usize, what: What) {
         let id = self.sent.get();
         self.sent.set(id.checked_add(1).expect("a short history"));
-        let mut message = Message {
-            id,
-            client,
-            server,
-            sent: self.world.now(),
-            delay: Delay::InTime,
-            what,
-        };
+        let mut message =
+            Message { id, client, server, sent: self.world.now(), delay: Delay::InTime, what };
         let mut messages = self.messages.borrow_mut();
         // A piece of a stream does not overtake an earlier one.
         let before = messages.iter().rfind(|other| message.is_behind(other));

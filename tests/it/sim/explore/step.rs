@@ -149,9 +149,7 @@ impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL
-            .into_iter()
-            .find(|fault| fault.to_string() == text);
+        let named = Self::ALL.into_iter().find(|fault| fault.to_string() == text);
         named.ok_or_else(|| format!("{text:?} is no fault; there are {:?}", Self::NAMES))
     }
 }
@@ -165,18 +163,12 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) const NONE: Self = Self {
-        of: [0; Fault::ALL.len()],
-        in_all: 0,
-    };
+    pub(crate) const NONE: Self = Self { of: [0; Fault::ALL.len()], in_all: 0 };
 
     /// These faults, each as often as it is named.
     pub(crate) fn these(faults: &[Fault]) -> Self {
         let times = |sort: &Fault| faults.iter().filter(|fault| *fault == sort).count();
-        Self {
-            of: Fault::ALL.map(|sort| times(&sort) as u8),
-            in_all: faults.len() as u8,
-        }
+        Self { of: Fault::ALL.map(|sort| times(&sort) as u8), in_all: faults.len() as u8 }
     }
 
     /// So many faults of each of these sorts, and so many in all.

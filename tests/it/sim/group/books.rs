@@ -75,9 +75,7 @@ impl Books {
 
     /// Only the first broken promise is kept.
     pub(super) fn fail(&self, promise: Promise, what: String) {
-        self.broken
-            .borrow_mut()
-            .get_or_insert(Broken(promise, what));
+        self.broken.borrow_mut().get_or_insert(Broken(promise, what));
     }
 
     /// Compares what callers were told with what was written.

@@ -23,10 +23,7 @@ impl Place {
         let is_it = |text: &String| script_of(text) == Some(Script::HandedTurn);
         let place = Self {
             redis: Redis::default(),
-            text: super::texts()
-                .into_values()
-                .find(is_it)
-                .expect("it is used"),
+            text: super::texts().into_values().find(is_it).expect("it is used"),
             nonces: Cell::default(),
         };
         place.execute(&["SET", "a", holder, "PX", "10000"]);
@@ -44,15 +41,7 @@ impl Place {
         let until = (self.redis.db().now_ms() * 1000 + 5_000_000).to_string();
         let nonce = self.nonces.replace(self.nonces.get() + 1).to_string();
         let found = format!("$1\r\n{found}\r\n");
-        let keys = [
-            "a",
-            "{a}:receipt:t",
-            "{a}:gone:t",
-            "{a}:fence",
-            "{a}:queue",
-            "n",
-            "n",
-        ];
+        let keys = ["a", "{a}:receipt:t", "{a}:gone:t", "{a}:fence", "{a}:queue", "n", "n"];
         let args = [
             &nonce, TOKEN, "10000", &found, "14", &until, "", "", "60000", "", "2", "GET", "n",
             "2", "INCR", "n",
@@ -72,10 +61,7 @@ impl Place {
     fn has(&self, n: &str, is_free: bool) {
         let text = |text: &str| Reply::Bulk(text.into());
         assert_eq!(self.execute(&["GET", "n"]), text(n));
-        assert_eq!(
-            self.execute(&["EXISTS", "a"]),
-            Reply::Int((!is_free).into())
-        );
+        assert_eq!(self.execute(&["EXISTS", "a"]), Reply::Int((!is_free).into()));
     }
 }
 

@@ -83,12 +83,7 @@ impl<const FENCED: bool> Rush<FENCED> {
         times: usize,
     ) {
         let machine = Rc::new(Machine::new(0));
-        let settings = Settings {
-            script_cache: false,
-            push: true,
-            attempts: 3,
-            timeout: TIMEOUT,
-        };
+        let settings = Settings { script_cache: false, push: true, attempts: 3, timeout: TIMEOUT };
         let client = host::client(&self.case, &machine, settings);
         let lock = client.lock("a").wait_timeout(Duration::from_secs(60));
         let (case, group) = (self.case.clone(), self.groups[process].clone());
@@ -128,12 +123,7 @@ impl<const FENCED: bool> Rush<FENCED> {
     /// How long each request waited, from the shortest, once all are answered except those of the
     /// driver that is `gone`.
     fn waits(&self, gone: Option<usize>) -> Vec<Time> {
-        let is_done = || {
-            self.waiting
-                .borrow()
-                .iter()
-                .all(|number| Some(*number) == gone)
-        };
+        let is_done = || self.waiting.borrow().iter().all(|number| Some(*number) == gone);
         assert!(self.case.pass(120_000 * MS, is_done), "somebody waits yet");
         self.case.world.end();
         let mut waits = self.waits.take();
@@ -196,11 +186,7 @@ fn a_driver_that_asks_anew_for_what_the_one_before_has_would_wait_for_its_ttl() 
 }
 
 /// A round trip takes 20 ms.
-const FAR: Net = Net {
-    least: 10 * MS,
-    latency: 10 * MS,
-    ..Net::QUIET
-};
+const FAR: Net = Net { least: 10 * MS, latency: 10 * MS, ..Net::QUIET };
 
 /// What this percentage of the waits does not exceed.
 fn percentiles(mut waits: Vec<f64>) -> impl Fn(usize) -> f64 {
@@ -281,10 +267,7 @@ fn customers_who_come_back_at_once_share_each_turn_of_one_round_trip() {
 #[test]
 fn where_two_processes_write_all_the_time_an_order_takes_two_round_trips_and_a_pause() {
     /// Messages take up to a third longer.
-    const UNEVEN: Net = Net {
-        latency: 13 * MS,
-        ..FAR
-    };
+    const UNEVEN: Net = Net { latency: 13 * MS, ..FAR };
     /// Customers, how soon the last one comes, and how often each orders.
     const CROWDS: [(usize, Time, usize); 2] = [(64, 20 * MS, 30), (1_000, 2_000 * MS, 1)];
     let redis = Rc::default();
@@ -366,10 +349,7 @@ fn those_who_ask_again_for_what_they_have_or_what_fails_cost_customers_no_round_
         // At first they buy.
         let trips = rush.trips();
         let trips = trips[trips.len() * 2 / 3];
-        assert!(
-            trips < 1.6,
-            "{trips} round trips beside {bad:?}, seed {seed}"
-        );
+        assert!(trips < 1.6, "{trips} round trips beside {bad:?}, seed {seed}");
     }
 }
 

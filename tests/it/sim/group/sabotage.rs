@@ -27,19 +27,12 @@ fn caught(promise: Promise, redis: &Rc<Redis>, bent: Bent, habit: Habit) {
 /// Replaces `part` of some scripts by `by`.
 #[track_caller]
 fn script(promise: Promise, part: &'static str, by: &'static str) {
-    bend(part, by, |redis| {
-        caught(promise, &redis(), Bent::Straight, Habit::Sound)
-    });
+    bend(part, by, |redis| caught(promise, &redis(), Bent::Straight, Habit::Sound));
 }
 
 #[test]
 fn a_section_that_decides_each_item_alone() {
-    caught(
-        NotOversold,
-        &Rc::default(),
-        Bent::Straight,
-        Habit::Forgetful,
-    );
+    caught(NotOversold, &Rc::default(), Bent::Straight, Habit::Forgetful);
 }
 
 #[test]

@@ -47,8 +47,7 @@ impl Case {
         }
         for _ in 0..copies {
             if self.rng.chance(net.lose_request) {
-                self.trace
-                    .note(self.world.now(), || "a request is lost".to_owned());
+                self.trace.note(self.world.now(), || "a request is lost".to_owned());
                 continue;
             }
             let (case, from) = (self.clone(), from.clone());
@@ -114,12 +113,10 @@ impl Case {
             let served = serve();
             took = served.took;
             // The other copy may have come before Redis forgot the script.
-            Ok(
-                match !is_alone && bridge::knows_no_script(&served.response) {
-                    true => dialect.unavailable(&self.rng),
-                    false => served.response,
-                },
-            )
+            Ok(match !is_alone && bridge::knows_no_script(&served.response) {
+                true => dialect.unavailable(&self.rng),
+                false => served.response,
+            })
         };
         let response = match response {
             Ok(_) if self.rng.chance(net.fail) => {
@@ -146,11 +143,7 @@ impl Case {
         let (case, answer) = (self.clone(), answer.clone());
         self.carry(took + net.delay(&self.rng), move || {
             let is_alive = life == case.network.lives.get();
-            answer.put(if is_alive {
-                response
-            } else {
-                Err(no_response())
-            });
+            answer.put(if is_alive { response } else { Err(no_response()) });
         });
     }
 
@@ -196,10 +189,7 @@ impl Case {
         let has_written = self.redis.db().written != written;
         let (waited, took) = asked.wait.map(|wait| self.wait(wait, has_written)).unzip();
         Served {
-            response: self
-                .dialect
-                .get()
-                .response(&words[0], &reply, waited.as_ref()),
+            response: self.dialect.get().response(&words[0], &reply, waited.as_ref()),
             took: took.unwrap_or_default(),
         }
     }

@@ -64,8 +64,7 @@ impl Case {
             return;
         };
         if self.rng.chance(self.net.get().lose_push) {
-            self.trace
-                .note(self.world.now(), || "a message is lost".to_owned());
+            self.trace.note(self.world.now(), || "a message is lost".to_owned());
             return;
         }
         let (channel, message) = (stream.channel.clone(), message.to_owned());

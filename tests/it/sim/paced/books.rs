@@ -105,10 +105,7 @@ impl Books {
             Script::GiveBack => {
                 self.given_up.borrow_mut().insert(token.to_owned());
                 let mut windows = self.windows.borrow_mut();
-                if windows
-                    .get(&run.keys[0])
-                    .is_some_and(|(who, _)| who == token)
-                {
+                if windows.get(&run.keys[0]).is_some_and(|(who, _)| who == token) {
                     windows.remove(&run.keys[0]);
                 }
             }
@@ -219,10 +216,7 @@ impl Books {
         burst.waiting.insert(token.to_owned(), at);
         self.due.borrow_mut().insert(number, self.real.get() + left);
         if left != at - now {
-            let what = format!(
-                "{number} is to wait for {left} ms, and not for {}",
-                at - now
-            );
+            let what = format!("{number} is to wait for {left} ms, and not for {}", at - now);
             self.fail(Promise::InTime, what);
         }
     }

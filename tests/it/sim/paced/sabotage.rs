@@ -94,10 +94,5 @@ broken! {
 
 #[test]
 fn a_repeat_that_arrives_again() {
-    caught_in(
-        Bent::Doubled,
-        InTime,
-        "if BEFORE then",
-        "if BEFORE and false then",
-    );
+    caught_in(Bent::Doubled, InTime, "if BEFORE then", "if BEFORE and false then");
 }

@@ -115,13 +115,7 @@ impl Asks {
             })
             .await;
         let (is_done, print, key) = (told.is_ok(), None, self.key);
-        let wanted = Wanted {
-            key,
-            print,
-            begun,
-            own,
-            is_done,
-        };
+        let wanted = Wanted { key, print, begun, own, is_done };
         case.check.told_result(&wanted, &told);
         self.waiting.borrow_mut()[place] = None;
         match told.map(OnceOutcome::into_value) {

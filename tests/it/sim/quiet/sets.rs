@@ -44,17 +44,9 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
     let mut expected = Vec::new();
     for place in 0..count {
         let name = case.rng.pick(&crowd.names).anew(&case.rng);
-        let what = format!(
-            "{place} has nothing of {} and {:?}",
-            name.name,
-            name.others()
-        );
-        let told = Rc::new(Cell::new(Some(case.expect(
-            Invariant::NextWaiterHolds,
-            None,
-            by,
-            what,
-        ))));
+        let what = format!("{place} has nothing of {} and {:?}", name.name, name.others());
+        let told =
+            Rc::new(Cell::new(Some(case.expect(Invariant::NextWaiterHolds, None, by, what))));
         expected.push(told.clone());
         let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
         let (on, waiting) = (machine.clone(), waiters.clone());
@@ -66,8 +58,7 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
         case.world.spawn(&machine, Box::pin(task));
     }
     if !case.pass(60_000 * MS + longest, || waiters.at_work.get() == 0) {
-        case.check
-            .fail(Invariant::WaitsEnd, "somebody waits for ever".into());
+        case.check.fail(Invariant::WaitsEnd, "somebody waits for ever".into());
     }
     case.pass(100 * MS, || false);
     for name in &crowd.names {
@@ -121,10 +112,7 @@ impl Waiters {
             others: names.clone(),
             until,
         };
-        let holds: Vec<u64> = names
-            .iter()
-            .map(|held| case.check.hold(hold(held)))
-            .collect();
+        let holds: Vec<u64> = names.iter().map(|held| case.check.hold(hold(held))).collect();
         case.world.sleep(machine, Duration::from_nanos(HOLD)).await;
         for hold in holds {
             case.check.end_hold(hold);

@@ -20,12 +20,7 @@ pub(crate) fn hold(case: &Rc<Case>, crowd: &Crowd) {
             continue;
         };
         let machine = Rc::new(Machine::new(case.bent.drift(drift(&case.rng))));
-        let settings = Settings {
-            script_cache: false,
-            push: false,
-            attempts: 3,
-            timeout: TIMEOUT,
-        };
+        let settings = Settings { script_cache: false, push: false, attempts: 3, timeout: TIMEOUT };
         let client = host::client(case, &machine, settings);
         let (name, told) = (name.name, codes.clone());
         let (world, on) = (case.clone(), machine.clone());

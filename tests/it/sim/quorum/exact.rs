@@ -22,11 +22,7 @@ fn a_free_lock_is_had_however_short_the_wait() {
     for (seed, wait) in (0..).zip([0, 1, 50, 100, 200, 300, 500]) {
         let place = Place::new(seed, &redis, Bent::Straight, Trace::OFF);
         for node in &place.nodes {
-            node.net.set(Net {
-                least: WAY,
-                latency: WAY,
-                ..Net::QUIET
-            });
+            node.net.set(Net { least: WAY, latency: WAY, ..Net::QUIET });
         }
         let machine = Rc::new(Machine::new(0));
         let lock = wire::client(&place, &machine).lock(NAME);
@@ -60,11 +56,7 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
             place.come_back_empty(at);
         }
         for node in &place.nodes {
-            node.net.set(Net {
-                least: WAY,
-                latency: WAY,
-                ..Net::QUIET
-            });
+            node.net.set(Net { least: WAY, latency: WAY, ..Net::QUIET });
         }
         let machine = Rc::new(Machine::new(0));
         let lock = wire::client(&place, &machine).lock(NAME);
@@ -89,11 +81,7 @@ fn a_wait_goes_on_past_a_quarantine_or_is_over_at_once() {
         assert_eq!(had, is_had);
         // First it asks all of them. After the quarantine it asks one of them, and then all for a
         // vote and a fence.
-        let ways = if is_had {
-            QUARANTINE + 8 * WAY
-        } else {
-            2 * WAY
-        };
+        let ways = if is_had { QUARANTINE + 8 * WAY } else { 2 * WAY };
         assert_eq!(at / MS, ways / MS);
         place.world.run(1_000 * MS, || place.votes() == 0, || {});
         assert_eq!(place.votes(), 0);
@@ -115,9 +103,7 @@ fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
     let task = async move {
         let lease = lock.acquire().await.expect("a lease");
         let texts = asked.texts();
-        let vote = texts
-            .values()
-            .find(|text| script_of(text) == Some(Script::Vote));
+        let vote = texts.values().find(|text| script_of(text) == Some(Script::Vote));
         let fence_key = format!("{{{NAME}}}:fence");
         let fence_of_hold = || {
             let kept = asked.execute(&[b"GET", fence_key.as_bytes()]).to_string();
@@ -126,17 +112,7 @@ fn a_vote_that_comes_late_forgets_no_fence_that_its_hold_was_raised_to() {
         assert_eq!(fence_of_hold(), Some(lease.fence().to_string()));
         asked.execute(&[b"DEL", NAME.as_bytes()]);
         let keys = [NAME, "receipt", "gone", &fence_key];
-        let args = [
-            "late.0",
-            lease.token().expose(),
-            "2000",
-            "",
-            "",
-            "",
-            "",
-            "0",
-            "60000",
-        ];
+        let args = ["late.0", lease.token().expose(), "2000", "", "", "", "", "0", "60000"];
         let mut words = vec!["EVAL", vote.expect("it has voted"), "4"];
         words.extend(keys.iter().chain(&args));
         let words: Vec<String> = words.into_iter().map(str::to_owned).collect();

@@ -242,10 +242,7 @@ impl Place {
         if let Some(fence) = fence
             && self.last_fence.replace(fence) >= fence
         {
-            self.fail(
-                Promise::FencesGrow,
-                format!("{fence} is no higher than before"),
-            );
+            self.fail(Promise::FencesGrow, format!("{fence} is no higher than before"));
         }
     }
 
@@ -266,9 +263,7 @@ impl Place {
     /// Only the first broken promise is kept.
     pub(super) fn fail(&self, promise: Promise, what: String) {
         (self.trace).note(self.world.now(), || format!("{promise:?}: {what}"));
-        self.broken
-            .borrow_mut()
-            .get_or_insert(Broken(promise, what));
+        self.broken.borrow_mut().get_or_insert(Broken(promise, what));
     }
 }
 

@@ -50,10 +50,7 @@ impl Votes {
         let has = |db| holder(db).as_deref() == Some(run.who());
         let is_new = has(vote.after) && !has(vote.before);
         let broken = |promise, what: &str| {
-            Some(Broken(
-                promise,
-                format!("server {} {what} {}", vote.server, run.who()),
-            ))
+            Some(Broken(promise, format!("server {} {what} {}", vote.server, run.who())))
         };
         match run.script {
             Script::Withdraw => {

@@ -97,9 +97,7 @@ impl Place {
             };
             Err(error("connection refused".into()))
         } else {
-            Ok(node
-                .dialect
-                .response(&words[0], &self.serve(at, words), None))
+            Ok(node.dialect.response(&words[0], &self.serve(at, words), None))
         };
         if is_mute || self.rng.chance(net.lose_reply) {
             return;

@@ -46,11 +46,7 @@ pub(super) fn begin(place: &Rc<Place>) -> Crowd {
         place.world.spawn(machine, Box::pin(live))
     });
     let tasks = RefCell::new(tasks.collect());
-    Crowd {
-        machines,
-        at_work,
-        tasks,
-    }
+    Crowd { machines, at_work, tasks }
 }
 
 impl Crowd {
@@ -99,11 +95,7 @@ impl Worker {
                 lease = lock.resume(lease.into_token()).expect("randomness");
             }
             // A resumed lease has no deadline that would bound its requests.
-            let bound = if lease.remaining().is_zero() {
-                Duration::from_secs(7)
-            } else {
-                ttl
-            };
+            let bound = if lease.remaining().is_zero() { Duration::from_secs(7) } else { ttl };
             match self.within(bound, lease.renew()).await {
                 Ok(()) if lease.fence() != fence => {
                     let what = format!("{} is taken for {fence}", lease.fence());

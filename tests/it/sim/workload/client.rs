@@ -37,12 +37,7 @@ impl Client {
             let (ttl, wait) = (self.pick(&TTLS), self.pick(&WAITS));
             let lock = self.lock(name).wait_timeout(wait).ttl(ttl);
             let reads = Cell::new(name.reads());
-            let asked = Asked {
-                name,
-                lock,
-                wait,
-                reads,
-            };
+            let asked = Asked { name, lock, wait, reads };
             match name.kind {
                 Kind::Once if self.case.rng.chance(950) => {
                     self.have_executed(&asked, ttl, wait).await;
@@ -99,11 +94,7 @@ impl Client {
             match at_once {
                 true if rng.chance(500) => self.try_and_read(asked).await,
                 true => asked.lock.try_acquire().await.map(Some),
-                false => asked
-                    .lock
-                    .acquire_and_read(&reads)
-                    .await
-                    .map(|(lease, _)| Some(lease)),
+                false => asked.lock.acquire_and_read(&reads).await.map(|(lease, _)| Some(lease)),
             }
         };
         if rng.chance(150) {
@@ -125,9 +116,7 @@ impl Client {
         let granted =
             granted.filter(|_| matches!(asked.name.kind, Kind::Mutex | Kind::TakenOver(_)));
         let db = self.case.redis.db();
-        self.case
-            .check
-            .found(&asking, &replies, granted.as_ref(), &db);
+        self.case.check.found(&asking, &replies, granted.as_ref(), &db);
         Ok(lease)
     }
 
@@ -143,10 +132,7 @@ impl Client {
             let held = self.hold(asked, &lease, fence);
             match rng.between(0, 9) {
                 // Works until the last millisecond.
-                0..=2 => {
-                    self.sleep(lease.remaining().saturating_sub(self.ms(0, 2)))
-                        .await
-                }
+                0..=2 => self.sleep(lease.remaining().saturating_sub(self.ms(0, 2))).await,
                 // Works for too long.
                 3 => self.sleep(lease.remaining() + self.ms(0, 40)).await,
                 4 => self.sleep(self.ms(0, 30)).await,
@@ -258,9 +244,7 @@ impl Client {
 
     fn begin_write(&self, asked: &Asked, lease: &SimLease) -> usize {
         let who = self.who(asked, lease);
-        self.case
-            .check
-            .begin_write(asked.name.name, &who, self.case.world.now())
+        self.case.check.begin_write(asked.name.name, &who, self.case.world.now())
     }
 
     async fn apply(
@@ -376,11 +360,7 @@ impl Client {
         let pauses = Duration::from_millis(150);
         // A bridge that is busy may be left alone for up to a time-out.
         let is_shed = self.case.net.get().shed > 0;
-        let alone = if is_shed {
-            self.settings.timeout
-        } else {
-            Duration::ZERO
-        };
+        let alone = if is_shed { self.settings.timeout } else { Duration::ZERO };
         self.request() * self.settings.attempts + pauses + alone
     }
 
@@ -400,8 +380,7 @@ impl Client {
     }
 
     fn pick(&self, ms: &[u64]) -> Duration {
-        self.case
-            .slowly(Duration::from_millis(self.case.rng.pick(ms)))
+        self.case.slowly(Duration::from_millis(self.case.rng.pick(ms)))
     }
 
     pub(super) fn ms(&self, low: u64, high: u64) -> Duration {

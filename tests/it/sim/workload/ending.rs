@@ -43,9 +43,7 @@ impl Client {
 
     /// Whether a release was perhaps sent, and nobody knows whether it was executed.
     fn ended(&self, asked: &Asked, lease: &SimLease, released: Option<Result<(), Error>>) -> bool {
-        let error = released
-            .as_ref()
-            .and_then(|released| released.as_ref().err());
+        let error = released.as_ref().and_then(|released| released.as_ref().err());
         self.tell(asked, lease, error, "a release");
         let is_unsettled = released.is_none() || error.is_some_and(Error::is_outcome_unknown);
         if (is_unsettled || error.is_none()) && lease.remaining() > Duration::ZERO {

@@ -57,13 +57,7 @@ impl Client {
             false => Duration::from_secs(600),
         };
         let told = within(self.sleep(patience), once.run_text(work)).await;
-        let wanted = Wanted {
-            key,
-            print,
-            begun,
-            is_done: is_done.get(),
-            own: own.clone(),
-        };
+        let wanted = Wanted { key, print, begun, is_done: is_done.get(), own: own.clone() };
         if let Some(told) = told {
             case.check.told_result(&wanted, &told);
         }
@@ -96,13 +90,7 @@ impl Client {
             let told = Ok(OnceOutcome::Replayed(copy.to_string()));
             let own = own.to_string();
             let (print, is_done) = (None, false);
-            let wanted = Wanted {
-                key,
-                print,
-                begun,
-                own,
-                is_done,
-            };
+            let wanted = Wanted { key, print, begun, own, is_done };
             case.check.told_result(&wanted, &told);
         }
     }

@@ -40,10 +40,7 @@ impl Client {
 
     async fn debounce(&self, number: Number) {
         let (stage, wait) = (&self.stage, Duration::from_millis(number));
-        let debounce = self
-            .client
-            .debounce(self.name.name, wait)
-            .max_wait(2 * wait);
+        let debounce = self.client.debounce(self.name.name, wait).max_wait(2 * wait);
         let work = async || {
             stage.enter(|books| books.begins_work(number));
             self.point().await;

@@ -33,13 +33,8 @@ impl Client {
             // Its own is kept, or Redis was away. All else must have been kept while it asked.
             if let Some(copy) = told.ok().filter(|copy| *copy != own) {
                 let told = Ok(OnceOutcome::Replayed(copy.to_string()));
-                let wanted = Wanted {
-                    key,
-                    print: None,
-                    begun,
-                    is_done: false,
-                    own: own.to_string(),
-                };
+                let wanted =
+                    Wanted { key, print: None, begun, is_done: false, own: own.to_string() };
                 stage.check.told_result(&wanted, &told);
             }
             seat.note((round, begun));

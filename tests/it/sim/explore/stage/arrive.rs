@@ -28,9 +28,7 @@ impl Stage {
             Step::Pass => self.pass(),
         }
         self.world.poll_ready();
-        self.messages
-            .borrow_mut()
-            .retain(|message| !message.is_moot());
+        self.messages.borrow_mut().retain(|message| !message.is_moot());
         self.check.step(self.world.now());
         if self.servers.len() == 1 {
             for name in self.plan.names() {
@@ -56,42 +54,18 @@ impl Stage {
     }
 
     fn deliver(&self, message: Message) {
-        let Message {
-            client,
-            server,
-            what,
-            ..
-        } = message;
+        let Message { client, server, what, .. } = message;
         match what {
-            What::Request {
-                words,
-                digest,
-                answer,
-                ..
-            } => {
+            What::Request { words, digest, answer, .. } => {
                 let ran = self.execute(client, server, &words);
                 if answer.strong_count() > 0 {
                     let response = Dialect::Upstash.response(&words[0], &ran.reply, None);
                     let digest = ran.digest ^ digest.rotate_left(1);
                     let place = ran.place();
-                    self.put(
-                        client,
-                        server,
-                        What::Reply {
-                            response,
-                            digest,
-                            answer,
-                            place,
-                        },
-                    );
+                    self.put(client, server, What::Reply { response, digest, answer, place });
                 }
             }
-            What::Reply {
-                response,
-                digest,
-                answer,
-                place,
-            } => {
+            What::Reply { response, digest, answer, place } => {
                 let seat = &self.seats[client];
                 seat.place.set(place);
                 self.tell(|| format!("{} gets its reply", seat.name));
@@ -107,11 +81,7 @@ impl Stage {
             What::Push { stream, piece } => {
                 let seat = &self.seats[client];
                 self.tell(|| {
-                    format!(
-                        "{} hears {:?}",
-                        seat.name,
-                        String::from_utf8_lossy(&piece).trim()
-                    )
+                    format!("{} hears {:?}", seat.name, String::from_utf8_lossy(&piece).trim())
                 });
                 seat.note((self.world.now(), &piece));
                 self.hear(stream, Heard::Piece(piece));
@@ -127,15 +97,9 @@ impl Stage {
         let run = server::run(ran.script, words);
         self.tell(|| {
             let run = run.map_or_else(|| words[0].clone(), |run| run.to_string());
-            let at = if self.servers.len() > 1 {
-                format!(" at server {server}")
-            } else {
-                String::new()
-            };
-            format!(
-                "{}'s request arrives{at}: {run} -> {}",
-                self.seats[client].name, ran.reply
-            )
+            let at =
+                if self.servers.len() > 1 { format!(" at server {server}") } else { String::new() };
+            format!("{}'s request arrives{at}: {run} -> {}", self.seats[client].name, ran.reply)
         });
         if let Some(run) = run {
             self.judge(server, &run, &db, &ran);
@@ -148,14 +112,7 @@ impl Stage {
             let piece = Dialect::Upstash.message(&open.channel, text);
             let client = (*stream / 100) as usize;
             drop(streams);
-            self.put(
-                client,
-                server,
-                What::Push {
-                    stream: *stream,
-                    piece,
-                },
-            );
+            self.put(client, server, What::Push { stream: *stream, piece });
         }
         ran
     }
@@ -174,11 +131,7 @@ impl Stage {
     }
 
     fn hear(&self, stream: u64, heard: Heard) {
-        let inbox = self
-            .streams
-            .borrow()
-            .get(&stream)
-            .and_then(|open| open.inbox.upgrade());
+        let inbox = self.streams.borrow().get(&stream).and_then(|open| open.inbox.upgrade());
         if let Some(inbox) = inbox {
             inbox.put(heard);
         }
@@ -231,10 +184,7 @@ impl Stage {
     fn repeat(&self, id: u8) {
         self.spend(Fault::Twice);
         let messages = self.messages.borrow();
-        let one = messages
-            .iter()
-            .find(|message| message.id == id)
-            .expect("a message");
+        let one = messages.iter().find(|message| message.id == id).expect("a message");
         let (client, server, mut what) = (one.client, one.server, one.what.clone());
         drop(messages);
         self.tell(|| format!("{}'s request will arrive twice", self.seats[client].name));
@@ -267,9 +217,7 @@ impl Stage {
         self.tell(|| "the bridge restarts: what is under way there is lost".to_owned());
         let is_there =
             |message: &mut Message| message.server == server && message.delay == Delay::InTime;
-        let lost: Vec<Message> = (self.messages.borrow_mut())
-            .extract_if(.., is_there)
-            .collect();
+        let lost: Vec<Message> = (self.messages.borrow_mut()).extract_if(.., is_there).collect();
         for message in lost {
             self.note_lost(&message);
             let (What::Request { answer, .. } | What::Reply { answer, .. }) = message.what else {

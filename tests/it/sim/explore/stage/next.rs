@@ -31,16 +31,10 @@ impl Stage {
         }
         let messages = self.messages.borrow();
         let mut steps = Vec::new();
-        match messages
-            .iter()
-            .find(|message| self.is_first(message, &messages))
-        {
+        match messages.iter().find(|message| self.is_first(message, &messages)) {
             Some(reply) => self.of(reply, &mut steps),
             None => {
-                for message in messages
-                    .iter()
-                    .filter(|message| can_arrive(message, &messages))
-                {
+                for message in messages.iter().filter(|message| can_arrive(message, &messages)) {
                     self.of(message, &mut steps);
                 }
                 if self.may_pass(&messages) {
@@ -150,8 +144,7 @@ impl Stage {
         let is_at_work =
             |seat: &&super::Seat| seat.stand.get() != Stand::Done || seat.background.get() > 0;
         if let Some(seat) = self.seats.iter().find(is_at_work) {
-            self.check
-                .fail(Invariant::WaitsEnd, format!("{} waits for ever", seat.name));
+            self.check.fail(Invariant::WaitsEnd, format!("{} waits for ever", seat.name));
         }
         if self.plan.pace.is_some() && self.faults.get().left() == self.plan.faults.left() {
             self.enter(|books| books.is_over(&format!("{{{}}}:debounce", self.plan.lock)));
