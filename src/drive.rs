@@ -25,12 +25,13 @@ use flights::{Answer, Ended, Flights, Received};
 pub(crate) struct Host<T, R> {
     pub(crate) transport: T,
     pub(crate) runtime: R,
+    /// Others get what comes of it, so it outlives its caller.
     pub(crate) going_on: GoingOn,
 }
 
 impl<T, R> Host<T, R> {
-    pub(crate) const fn new(transport: T, runtime: R) -> Self {
-        Self { transport, runtime, going_on: GoingOn::none() }
+    pub(crate) fn new(transport: T, runtime: R) -> Self {
+        Self { transport, runtime, going_on: GoingOn::default() }
     }
 }
 

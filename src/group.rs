@@ -50,7 +50,8 @@ use section::Peek;
 /// items one after the other, under one fence, and writes for all in a second request. Where nobody
 /// competes, [one request](Section::USES_FENCE) does all of that. An item is in the turn if it
 /// arrives before the request that takes the lock is sent. Items are decided in order of arrival,
-/// unless one is too large for its turn, and each caller gets its own answer.
+/// or of the answers to their looks, unless one is too large for its turn. Each caller gets its own
+/// answer.
 ///
 /// Make one for each kind of section, and have all callers use it: as a `static`, or as a
 /// `thread_local!` in a Worker. There each request brings a lock of its own, since a request may

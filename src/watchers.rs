@@ -2,19 +2,16 @@
 //! gone.
 
 use std::future::poll_fn;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use crate::locked::locked;
 
+#[derive(Default)]
 pub(crate) struct Watchers(Mutex<Vec<Waker>>);
 
 impl Watchers {
-    pub(crate) const fn none() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-
     /// Something has changed. Nothing may be locked: some wakers poll at once.
     pub(crate) fn tell(&self) {
         let wakers = std::mem::take(&mut *locked(&self.0));
@@ -37,32 +34,36 @@ impl Watchers {
     }
 }
 
-/// Work of a client that goes on though its caller is gone, since others get what comes of it.
-pub(crate) struct GoingOn {
+/// What goes on though nobody may wait for it any more.
+#[derive(Clone, Default)]
+pub(crate) struct GoingOn(Arc<Works>);
+
+#[derive(Default)]
+struct Works {
     count: AtomicUsize,
     watchers: Watchers,
 }
 
-/// Until this is dropped, nothing of the client's ends because the caller is gone.
-pub(crate) struct UnderWay<'a>(&'a GoingOn);
+/// Until this is dropped, it goes on.
+pub(crate) struct UnderWay(Arc<Works>);
 
 impl GoingOn {
-    pub(crate) const fn none() -> Self {
-        Self { count: AtomicUsize::new(0), watchers: Watchers::none() }
+    pub(crate) fn begin(&self) -> UnderWay {
+        self.0.count.fetch_add(1, SeqCst);
+        UnderWay(self.0.clone())
     }
 
-    pub(crate) fn begin(&self) -> UnderWay<'_> {
-        self.count.fetch_add(1, SeqCst);
-        UnderWay(self)
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.count.load(SeqCst) == 0
     }
 
-    /// Completes once no such work goes on.
+    /// Completes once nothing goes on.
     pub(crate) async fn over(&self) {
-        self.watchers.until(|| self.count.load(SeqCst) == 0).await;
+        self.0.watchers.until(|| self.is_over()).await;
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         self.0.count.fetch_sub(1, SeqCst);
         self.0.watchers.tell();

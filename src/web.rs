@@ -43,7 +43,6 @@ mod fetch;
 #[cfg(feature = "host-json")]
 mod held;
 mod host;
-mod open;
 #[cfg(feature = "host-json")]
 mod steps;
 #[cfg(feature = "worker")]

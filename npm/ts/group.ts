@@ -42,8 +42,9 @@ type Looked<Answer> = { readonly answer: Answer } | null;
  * acquires the lock for all of them, and reads what all need in that same request. It decides the
  * items one after the other, and writes for all in a second request. Where nobody competes, one
  * request does all of that, if the section's `usesFence` is `false`. An item is in the turn if it
- * arrives before the request that takes the lock is sent. Items are decided in order of arrival,
- * unless one is too large for its turn, and each caller gets its own answer.
+ * arrives before the request that takes the lock is sent. Items are decided in order of arrival, or
+ * of the answers to their looks, unless one is too large for its turn. Each caller gets its own
+ * answer.
  *
  * Make one at module level for each kind of section. All requests use it, each with a lock of its
  * own client. Locks of the same name must live behind the same bridge, and should have the same

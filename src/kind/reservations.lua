@@ -35,8 +35,7 @@ end
 
 --- owners
 -- How many units each owner has reserved, which is the label of the reservation. MORE has it under
--- '@<label>', where no token is, and lasts as long as all reservations. What is there while nobody
--- has a reservation is from before Redis's clock was set back.
+-- '@<label>', where no token is, and lasts as long as all reservations.
 --
 -- provides  count_for go_on held_by remove
 -- wraps     go_on remove
@@ -44,10 +43,8 @@ end
 -- What is known of a hold that has ended is asked for until it is removed. So it stays for as long
 -- as the hold does, which nothing makes shorter.
 local function keep_counts() redis.call('PEXPIRE', MORE, math.max(1, redis.call('PTTL', HOLDERS))) end
-local is_first = not earliest
-local function held_by(owner) return tonumber(not is_first and redis.call('HGET', MORE, '@' .. owner) or 0) end
+local function held_by(owner) return tonumber(earliest and redis.call('HGET', MORE, '@' .. owner) or 0) end
 local function count_for(owner, units)
-  if is_first then redis.call('DEL', MORE) end
   if owner == '' then return end
   if redis.call('HINCRBY', MORE, '@' .. owner, units) <= 0 then redis.call('HDEL', MORE, '@' .. owner) end
   keep_counts()
@@ -79,8 +76,8 @@ end
 --       {-5, nonce, 'sold_out'}        too few are not confirmed
 --       {-5, nonce, 'owner_limit'}     this owner would have too many
 --
--- needs     DONE MORE WENT acquired confirmed count_for ended extend grant held_by in_the_way
--- needs     integer is_full is_held permits_in refuse_others run save weight_in
+-- needs     DONE MORE WENT acquired confirmed count_for earliest ended extend grant held_by
+-- needs     in_the_way integer is_full is_held permits_in refuse_others run save weight_in
 local fence = is_held() and acquired()
 if fence then
   extend(ARGV[3])
@@ -88,8 +85,8 @@ if fence then
 else
   if WENT or DONE then return { -1, ARGV[1] } end
   refuse_others()
-  -- What another program keeps where owners are counted is told before anything changes.
-  redis.call('HLEN', MORE)
+  -- Counts of nobody are from before Redis's clock was set back. Another program's key is told.
+  if not earliest and redis.call('HLEN', MORE) > 0 then redis.call('DEL', MORE) end
   local units, most = weight_in(ARGV[8]), tonumber(string.match(ARGV[8], '^%d+/%d+/(%d+)'))
   local left = permits_in(ARGV[8]) - confirmed()
   if left < units then return { -5, ARGV[1], 'sold_out' } end

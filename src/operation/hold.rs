@@ -43,7 +43,7 @@ impl Hold {
             terms,
             is_downgraded: AtomicBool::new(false),
             state: Arc::new(Mutex::new(State::new(deadline))),
-            watchers: Watchers::none(),
+            watchers: Watchers::default(),
         };
         let lock = &hold.claim.lock;
         lock.topology.holds().enter(&lock.name, Arc::downgrade(&hold.state) as _);

@@ -9,10 +9,10 @@ use std::time::Duration;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
-use super::open::Open;
 use super::{call, callback, executor};
 use crate::event::Event;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
+use crate::watchers::GoingOn;
 
 #[wasm_bindgen]
 extern "C" {
@@ -26,7 +26,8 @@ pub struct Host {
     wait_until: Option<SendWrapper<Rc<WaitUntil>>>,
     on_event: Option<SendWrapper<Rc<OnEvent>>>,
     signal: Option<SendWrapper<JsValue>>,
-    open: Open,
+    /// Calls and leases. One task stands for all that are under way at once.
+    open: GoingOn,
 }
 
 type WaitUntil = dyn Fn(Task);
@@ -100,7 +101,12 @@ impl Runtime for Host {
 
     fn stay(&self) -> Option<Arc<dyn Send + Sync>> {
         let wait_until = self.wait_until.as_ref()?;
-        Some(self.open.stay(&***wait_until))
+        let (open, is_first) = (self.open.clone(), self.open.is_over());
+        let stay = open.begin();
+        if is_first {
+            wait_until(Box::pin(async move { open.over().await }));
+        }
+        Some(Arc::new(stay))
     }
 
     fn gone(&self) -> Option<Task> {

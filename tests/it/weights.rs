@@ -125,7 +125,7 @@ fn a_weight_that_cannot_be_is_refused() {
     let message = |lock: TestLock| lock.check().unwrap_err().to_string();
     for weight in [0, 4] {
         let wrong = message(client.semaphore("a", 3).weight(weight));
-        let what = format!("a weight is 1 to the number of permits, 3, not {weight}");
+        let what = format!("a weight is 1 to the number of permits or units, 3, not {weight}");
         assert!(wrong.contains(&what), "{wrong}");
     }
     for lock in [
