@@ -283,7 +283,9 @@ impl Kind {
         self.want(permits, weight, most);
         Fault::unless(
             (1..=permits).contains(&weight),
-            format_args!("a weight is 1 to the number of permits or units, {permits}, not {weight}"),
+            format_args!(
+                "a weight is 1 to the number of permits or units, {permits}, not {weight}"
+            ),
         )
     }
 

@@ -1,5 +1,5 @@
-// The promises of the lock, against a real bridge and a real Redis. They are those of
-// tests/it/contract.rs, with the same names.
+// The promises of the lock, against a real bridge and a real Redis. Those of tests/it/contract.rs
+// have the same names here. Those of every kind are in tests/it/every_kind.rs.
 import { type Client, type Command, type FetchInit, CommandFailedError, HeldError, type Lock, type LockOptions, type Reply } from "edgelock";
 import { check, equal, eventually, fails, Network, sleep, type Stack, type Suite, take } from "./harness.js";
 

@@ -288,11 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_is_the_same_in_rust_and_in_typescript() {
+    fn what_rust_promises_of_the_lock_typescript_does_in_the_same_order() {
         let rust = in_rust("contract").into_iter();
         let rust: Vec<_> = rust.filter(|name| name.contains('_')).collect();
         assert!(rust.len() > 30);
-        assert_eq!(rust, in_typescript("contract"));
+        let mut typescript = in_typescript("contract").into_iter();
+        for name in rust {
+            assert!(typescript.any(|promise| promise == name), "{name}, in this order");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ const HOPS: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Where a command is to go next, and what was learned on the self.
+/// Where a command is to go next, and what was learned on the way.
 pub(super) struct Routing<'m> {
     map: &'m SlotMap,
     pub(super) to: NodeAddr,
