@@ -93,6 +93,8 @@ export const javascript: Suite = {
       const outcome = call(stack.client({ waitUntil: background.waitUntil }), {}).catch(() => {});
       check(background.underWay.size > 0, name);
       await outcome;
+      // The next one would wait for what this one took.
+      await stack.lock("a").forceRelease();
     }
   },
 
