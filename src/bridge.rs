@@ -16,6 +16,7 @@ use crate::error::{Error, Fault};
 use crate::redact;
 use crate::transport::{Request, Response};
 use access::Access;
+use endpoint::PlainHttp;
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub(crate) use json::array;
@@ -66,7 +67,7 @@ impl Bridge {
     /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
-        Ok(Self::new(Dialect::Upstash, url, false, access)?)
+        Ok(Self::new(Dialect::Upstash, url, PlainHttp::ToLoopback, access)?)
     }
 
     /// As [`Bridge::upstash`], but allows plain `http:` to any host. Use it only on a network that
@@ -76,7 +77,7 @@ impl Bridge {
     /// [`Error::InvalidArgument`] if either is invalid.
     pub fn upstash_over_plain_http(url: &str, credential: &str) -> Result<Self, Error> {
         let access = upstash::access(credential)?;
-        Ok(Self::new(Dialect::Upstash, url, true, access)?)
+        Ok(Self::new(Dialect::Upstash, url, PlainHttp::Anywhere, access)?)
     }
 
     /// A [webdis](https://webd.is). Its `acl` must allow `user` with `password` to call `EVAL`, and
@@ -90,7 +91,7 @@ impl Bridge {
     /// nor password is empty.
     pub fn webdis(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
-        Ok(Self::new(Dialect::Webdis, url, false, access)?)
+        Ok(Self::new(Dialect::Webdis, url, PlainHttp::ToLoopback, access)?)
     }
 
     /// As [`Bridge::webdis`], but allows plain `http:` to any host, as
@@ -100,10 +101,15 @@ impl Bridge {
     /// Those of [`Bridge::webdis`].
     pub fn webdis_over_plain_http(url: &str, user: &str, password: &str) -> Result<Self, Error> {
         let access = webdis::access(user, password)?;
-        Ok(Self::new(Dialect::Webdis, url, true, access)?)
+        Ok(Self::new(Dialect::Webdis, url, PlainHttp::Anywhere, access)?)
     }
 
-    fn new(dialect: Dialect, url: &str, plain_http: bool, access: Access) -> Result<Self, Fault> {
+    fn new(
+        dialect: Dialect,
+        url: &str,
+        plain_http: PlainHttp,
+        access: Access,
+    ) -> Result<Self, Fault> {
         let url = endpoint::parse(url, plain_http)?;
         let is_upstash = endpoint::is_host_under(&url, "upstash.io");
         Ok(Self {

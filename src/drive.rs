@@ -25,7 +25,7 @@ use flights::{Answer, Ended, Flights, Received};
 pub(crate) struct Host<T, R> {
     pub(crate) transport: T,
     pub(crate) runtime: R,
-    /// Others get what comes of it, so it outlives its caller.
+    /// Work whose outcome others get, so that it outlives its caller.
     pub(crate) going_on: GoingOn,
 }
 

@@ -14,7 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 use crate::budget::Limits;
 use crate::command;
@@ -55,6 +55,9 @@ pub(crate) struct NoConnection {
 const NO_PASSWORD: &str = "it wants a password: give one in EDGELOCK_BRIDGE_REDIS, as \
      redis://:PASSWORD@HOST:PORT or unix:///PATH?pass=PASSWORD";
 const WRONG_PASSWORD: &str = "it does not accept the user and password in EDGELOCK_BRIDGE_REDIS";
+
+const CERTIFICATE: &str = "see that its certificate is for the host in --redis, has not expired, \
+     and is of an authority that SSL_CERT_FILE names or the system trusts";
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire for S {}
@@ -203,19 +206,19 @@ impl NodeAddr {
 
 impl From<String> for NoConnection {
     fn from(reason: String) -> Self {
-        let advice = if reason.starts_with("invalid peer certificate") {
-            "see that its certificate is for the host in --redis, has not expired, and is of an authority that SSL_CERT_FILE names or the system trusts"
-        } else {
-            "see that it runs, and that --redis is its address"
-        };
-        let told = NoReply::Unreachable;
-        Self { told, reason, advice }
+        let advice = "see that it runs, and that --redis is its address";
+        Self { told: NoReply::Unreachable, reason, advice }
     }
 }
 
 impl From<io::Error> for NoConnection {
     fn from(error: io::Error) -> Self {
-        error.to_string().into()
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        let lost = Self::from(error.to_string());
+        match inner {
+            Some(rustls::Error::InvalidCertificate(_)) => Self { advice: CERTIFICATE, ..lost },
+            _ => lost,
+        }
     }
 }
 

@@ -6,14 +6,20 @@
 use crate::error::Fault;
 use crate::outside::number;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlainHttp {
+    ToLoopback,
+    Anywhere,
+}
+
 const NO_HTTPS: &str = "does not begin with https://, nor with http:// on this machine";
 
 const OF_REDIS: &str = "is that of Redis itself, which the bridge uses; give that of the bridge, which begins with https://";
 
 const PLAIN: &str = "is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP";
 
-/// The address without trailing slashes. Plain HTTP leads to this machine, unless it may leave it.
-pub(super) fn parse(url: &str, plain_http: bool) -> Result<String, Fault> {
+/// The address without trailing slashes.
+pub(super) fn parse(url: &str, plain_http: PlainHttp) -> Result<String, Fault> {
     let url = url.trim();
     let refuse = |why: &str| Err(Fault::invalid(["the bridge's address ", why].concat()));
     if url.is_empty() {
@@ -36,7 +42,7 @@ pub(super) fn parse(url: &str, plain_http: bool) -> Result<String, Fault> {
     let Some(host) = host(authority) else {
         return refuse("has no valid host and port");
     };
-    if is("http") && !plain_http && !is_loopback(host) {
+    if is("http") && plain_http == PlainHttp::ToLoopback && !is_loopback(host) {
         return refuse(PLAIN);
     }
     match is("http") || is("https") {
@@ -117,7 +123,7 @@ mod tests {
             (" https://bridge.example:8443/redis/ \n", "https://bridge.example:8443/redis"),
             ("HTTPS://[2001:db8::1]:443//", "HTTPS://[2001:db8::1]:443"),
         ] {
-            assert_eq!(parse(url, false).unwrap(), kept);
+            assert_eq!(parse(url, PlainHttp::ToLoopback).unwrap(), kept);
         }
     }
 
@@ -126,7 +132,7 @@ mod tests {
         for url in
             ["http://localhost:8079", "http://127.0.0.1", "http://127.9.9.9:1/x", "http://[::1]:80"]
         {
-            assert!(parse(url, false).is_ok(), "{url}");
+            assert!(parse(url, PlainHttp::ToLoopback).is_ok(), "{url}");
         }
         for url in [
             "http://bridge.example",
@@ -140,8 +146,8 @@ mod tests {
             "http://[0::1]",
             "http://[::ffff:127.0.0.1]",
         ] {
-            assert!(parse(url, false).is_err(), "{url}");
-            assert!(parse(url, true).is_ok(), "{url}");
+            assert!(parse(url, PlainHttp::ToLoopback).is_err(), "{url}");
+            assert!(parse(url, PlainHttp::Anywhere).is_ok(), "{url}");
         }
     }
 
@@ -167,7 +173,7 @@ mod tests {
             "https://bridge.exam ple",
             "https://bridge.example/a\r\nx: y",
         ] {
-            let error = parse(url, true).unwrap_err();
+            let error = parse(url, PlainHttp::Anywhere).unwrap_err();
             assert_eq!(error.code(), "invalid_argument", "{url}");
             assert!(!error.to_string().contains("secret"), "{url}");
         }

@@ -32,16 +32,13 @@ impl Script {
 
     pub(crate) fn text(&self, key_locking: bool) -> &str {
         let first = if key_locking { KEY_LOCKING } else { "" };
-        let [plain, locking] = &self.texts;
-        let text = if key_locking { locking } else { plain };
-        text.get_or_init(|| [&[first], self.parts].concat().concat())
+        self.texts[usize::from(key_locking)]
+            .get_or_init(|| [&[first], self.parts].concat().concat())
     }
 
     /// The digest that `EVALSHA` uses.
     pub(crate) fn digest(&self, key_locking: bool) -> &str {
-        let [plain, locking] = &self.digests;
-        let digest = if key_locking { locking } else { plain };
-        digest.get_or_init(|| {
+        self.digests[usize::from(key_locking)].get_or_init(|| {
             let text = sha1_smol::Sha1::from(self.text(key_locking));
             text.digest().to_string()
         })
