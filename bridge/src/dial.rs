@@ -228,7 +228,12 @@ impl NoConnection {
     }
 
     fn answered(told: NoReply, reason: String) -> Self {
-        let advice = "it runs; see the user, the password and the database in --redis";
+        let advice = match told {
+            NoReply::NotNow => {
+                "it runs; if this does not pass, see how many clients it has and allows"
+            }
+            _ => "it runs; see the user, the password and the database in --redis",
+        };
         Self { told, reason, advice }
     }
 

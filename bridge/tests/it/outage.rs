@@ -133,4 +133,5 @@ async fn why_redis_cannot_be_reached_is_in_the_log() {
     })
     .await;
     bridge.until_logs("max number of clients reached").await;
+    bridge.until_logs("see how many clients it has").await;
 }
