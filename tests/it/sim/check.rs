@@ -77,6 +77,8 @@ pub(crate) enum Invariant {
     Voted,
     /// What throttles and debounces promise. They have books of their own.
     Paced,
+    /// What shared turns promise. They have books of their own, too.
+    Shared,
 }
 
 /// What did not hold.

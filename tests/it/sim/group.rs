@@ -4,11 +4,11 @@
 //! single lock promises is checked here too. Each machine is a request to one of several processes.
 //! It may stand still, even for ever, or die, while it drives a turn of others.
 
-mod books;
+pub(crate) mod books;
 mod handed;
 mod prompt;
-mod sabotage;
-mod sale;
+pub(crate) mod sabotage;
+pub(crate) mod sale;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ impl Market {
         }
         // Turns go on for callers that hung up.
         case.pass(PATIENT, || groups.iter().all(is_idle));
-        self.books.close(case);
+        self.books.close(&case.redis.db());
         if !self.frozen.get() {
             for group in groups.iter().filter(|group| !is_idle(group)) {
                 self.books.fail(Promise::Forgotten, format!("{group:?}"));

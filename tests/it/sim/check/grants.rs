@@ -28,7 +28,8 @@ pub(super) struct Record {
     pub(super) released: BTreeSet<String>,
     /// Tokens whose owners were told that their lock is lost.
     lost: BTreeSet<String>,
-    /// Tokens that took the lock, or could have taken it over. They do so once.
+    /// Tokens that took the lock, or could have taken it over, and those of turns of one request.
+    /// They do so once.
     took: BTreeSet<String>,
     pub(super) log_length: usize,
 }
@@ -72,6 +73,13 @@ impl Check {
                 // Whose lock is taken over cannot know.
                 if takes_over && !before.is_empty() {
                     record.forced = record.highest;
+                }
+            }
+            // Whatever its repeats find.
+            Script::Turn if is_turn(reply) && record.took.insert(run.token().to_owned()) => {
+                if !before.is_empty() {
+                    let what = format!("a turn runs beside {before:?} of {name}");
+                    self.fail(Invariant::OneHolder, what);
                 }
             }
             // A repeat of a forced release does nothing.
@@ -264,6 +272,11 @@ pub(crate) fn holder(name: &str, db: &Db) -> Option<Grant> {
         }
         _ => None,
     }
+}
+
+/// Its commands ran.
+fn is_turn(reply: &Reply) -> bool {
+    matches!(reply, Reply::Array(said) if matches!(said[..], [Reply::Int(2), ..]))
 }
 
 fn was_held_by(run: &Run<'_>, before: &[Grant]) -> bool {

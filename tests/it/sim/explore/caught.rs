@@ -2,9 +2,19 @@
 
 use super::plan::{self, Plan};
 use super::search::search;
-use super::{BOUNDS, summary};
+use super::{BOUNDS, Fault, summary};
 use crate::sabotage::{self, Broken};
-use crate::{limits, once, paced, read_write, reservations, semaphore, sets};
+use crate::workload::Locks;
+use crate::{group, limits, once, paced, read_write, reservations, semaphore, sets};
+
+/// Random worlds do not find these: too much has to happen, each at its time.
+const FOUND_BY_NO_SEED: &[Broken] = &[Broken {
+    name: "a_turn_that_runs_though_a_copy_of_it_found_something_else",
+    locks: Some(Locks::Single),
+    part: "local function mark() redis.call('SET', GONE, '', 'PX', 60000) end",
+    by: "local function mark() end",
+    shown: Ok(("turns-restocked", 2, &[Fault::Late, Fault::Expiry])),
+}];
 
 /// All broken scripts, of all kinds of worlds.
 pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
@@ -16,7 +26,9 @@ pub(super) fn broken() -> impl Iterator<Item = &'static Broken> {
         sets::BROKEN,
         limits::BROKEN,
         reservations::BROKEN,
+        group::sabotage::BROKEN,
         paced::sabotage::BROKEN,
+        FOUND_BY_NO_SEED,
     ]
     .into_iter()
     .flatten()

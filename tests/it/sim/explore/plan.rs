@@ -58,6 +58,8 @@ pub(crate) struct Plan {
     pub(crate) forces: Option<usize>,
     /// Whether clients read what was written when they ask.
     pub(crate) looks: bool,
+    /// How many there are of what clients order in shared turns, each in a process of its own.
+    pub(crate) stock: Option<i64>,
     /// What is executed once is a copy, for which each client asks twice.
     pub(crate) copies: Option<Copies>,
     /// Whether the work of `once` fails.
@@ -97,6 +99,7 @@ const MUTEX: Plan = Plan {
     clients: 2,
     forces: None,
     looks: false,
+    stock: None,
     copies: None,
     fails: false,
     waits: false,
@@ -172,6 +175,9 @@ const ONCE: Plan =
 
 /// Copies that all want at once, and again when they are stale.
 const CACHED: Plan = Plan { copies: Some(Copies { fresh: SHORT, stale: LONG }), ..ONCE };
+
+/// Two clients order what there is one of, each in shared turns of its own process.
+const TURNS: Plan = Plan { stock: Some(1), acts: &[&[Order, Order], &[Order]], ..MUTEX };
 
 /// Each client makes its calls of a throttle.
 const THROTTLE: Plan = Plan { locks: None, pace: Some(Pace::Throttle), acts: &[&[]], ..MUTEX };
@@ -329,6 +335,16 @@ plans! {
     "reserved-heavy" of UNITS [2: 1]
         "three units: one reserves two, and others one, and each confirms",
         kinds: &[Kind::Units(3, 2), Kind::Units(3, 1)], permits: Some(3), acts: &[&[Commit]];
+    "turns" of TURNS [2: 1]
+        "shared turns: one orders twice, the others once, and there is enough", stock: Some(9);
+    "turns-sold-out" of TURNS [2: 1]
+        "shared turns: one orders twice, the others once, and there is one";
+    "turns-restocked" of TURNS [2: 1]
+        "shared turns: one orders twice, and one takes what is left, and brings it back",
+        stock: Some(2), ttls: &[LONG], acts: &[&[Order, Order], &[Take, Bring]];
+    "turns-entered" of TURNS [2: 1]
+        "shared turns of one, who orders twice, beside a reentrant lock of the same name",
+        kinds: &[Kind::Mutex, Kind::Reentrant], acts: &[&[Order, Order], &[Write, Release]];
     "throttle" of THROTTLE [2: 1]
         "a throttle: each calls twice";
     "debounce" of THROTTLE [2: 1]

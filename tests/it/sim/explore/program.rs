@@ -2,6 +2,7 @@
 
 mod calls;
 mod copies;
+mod orders;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -32,6 +33,12 @@ pub(crate) enum Act {
     Release,
     /// A write that releases.
     Commit,
+    /// An order in a shared turn.
+    Order,
+    /// Under the lock, without a turn, it takes one away.
+    Take,
+    /// Or brings one.
+    Bring,
 }
 
 impl Act {
@@ -99,6 +106,7 @@ impl Client {
                 Some(copies) => self.have_copies(copies).await,
                 None => self.have_executed().await,
             },
+            _ if self.is_in_sale() => self.trade().await,
             _ => self.section().await,
         }
         self.seat().stand.set(Stand::Done);
@@ -148,6 +156,7 @@ impl Client {
                     self.reads.set(true);
                     lease.downgrade().await
                 }
+                Act::Order | Act::Take | Act::Bring => unreachable!("they are of sales"),
                 Act::Write | Act::Commit => self.write(&lease, write, *act == Act::Commit).await,
             };
             stage.tell(|| format!("{} is told of {act:?}: {told:?}", self.seat().name));
@@ -337,6 +346,7 @@ pub(super) fn rehearse(stage: &Rc<Stage>, number: usize) {
     let work = async move {
         match plan.pace {
             Some(pace) => calls::rehearse(&client, &plan, pace).await,
+            None if plan.stock.is_some() => orders::rehearse(&client, &plan, number).await,
             None => rehearse_section(&client, &plan, number).await,
         }
     };

@@ -17,6 +17,7 @@ use super::program;
 use super::server::{Ran, Server, digest_of};
 use super::step::{Fault, Faults, Step};
 use crate::check::{Check, Invariant, Violation};
+use crate::group::books::Books as Sold;
 use crate::host::Inbox;
 use crate::limits;
 use crate::paced::books::Books;
@@ -34,6 +35,8 @@ pub(super) struct Stage {
     pub(super) check: Check,
     /// The books of paced calls.
     books: Books,
+    /// The books of shared turns, in a world that has them.
+    pub(super) sold: Option<Rc<Sold>>,
     pub(super) trace: Trace,
     pub(super) seats: Vec<Seat>,
     pub(super) faults: Cell<Faults>,
@@ -136,16 +139,18 @@ impl Stage {
     /// The world of `plan` at its beginning.
     pub(super) fn new(plan: Plan, servers: &[Rc<Server>], trace: Trace) -> Rc<Self> {
         let servers = servers[..plan.servers].to_vec();
-        let held = servers.iter().map(|server| RefCell::new(Rc::new(server.fresh(BEGINNING_US))));
+        let mut fresh: Vec<_> = servers.iter().map(|server| server.fresh(BEGINNING_US)).collect();
+        let sold = plan.stock.map(|stock| Rc::new(Sold::stock(stock, &mut fresh[0])));
         let stage = Rc::new(Self {
             plan,
             world: Rc::default(),
             check: Check::default(),
             books: Books::default(),
+            sold,
             trace,
             seats: (0..plan.clients).map(Seat::new).collect(),
             faults: Cell::new(plan.faults),
-            held: held.collect(),
+            held: fresh.into_iter().map(|db| RefCell::new(Rc::new(db))).collect(),
             servers,
             messages: RefCell::default(),
             sent: Cell::new(0),
@@ -215,6 +220,9 @@ impl Stage {
         self.lost_abandons.get().hash(&mut hasher);
         self.check.feed(&mut hasher);
         self.books.feed(&mut hasher);
+        if let Some(sold) = &self.sold {
+            sold.feed(&mut hasher);
+        }
         hasher.finish()
     }
 

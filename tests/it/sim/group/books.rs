@@ -2,17 +2,18 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use edgelock::Error;
 
 use super::sale::{LOG, MOST, RESTOCKED, STOCK, buyer};
 use crate::case::Case;
-use crate::redis::Reply;
+use crate::redis::{Db, Value};
 use crate::seeds::Broken;
 
 /// What shared turns promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
+pub(crate) enum Promise {
     /// No item is written twice.
     DecidedOnce,
     /// Every caller is answered.
@@ -34,7 +35,8 @@ pub(super) enum Promise {
 /// What the caller was told; `None` if it hung up.
 type Told = Option<Result<bool, Error>>;
 
-pub(super) struct Books {
+#[derive(Default)]
+pub(crate) struct Books {
     stock: i64,
     /// The items as they came, with their processes.
     arrivals: RefCell<Vec<(usize, usize)>>,
@@ -42,22 +44,18 @@ pub(super) struct Books {
     unordered: RefCell<BTreeSet<usize>>,
     told: RefCell<BTreeMap<usize, Told>>,
     pub(super) answered: RefCell<BTreeSet<usize>>,
-    pub(super) broken: RefCell<Option<Broken<Promise>>>,
+    pub(crate) broken: RefCell<Option<Broken<Promise>>>,
 }
 
 impl Books {
     pub(super) fn open(case: &Case) -> Self {
-        let stock = case.rng.pick(&[0, 1, 3, 5, 100]);
-        let text = stock.to_string();
-        (case.redis).execute(&[b"SET", STOCK.as_bytes(), text.as_bytes()]);
-        Self {
-            stock,
-            arrivals: RefCell::default(),
-            unordered: RefCell::default(),
-            told: RefCell::default(),
-            answered: RefCell::default(),
-            broken: RefCell::default(),
-        }
+        Self::stock(case.rng.pick(&[0, 1, 3, 5, 100]), &mut case.redis.db_mut())
+    }
+
+    /// So many are for sale.
+    pub(crate) fn stock(stock: i64, db: &mut Db) -> Self {
+        db.call(&[b"SET", STOCK.as_bytes(), stock.to_string().as_bytes()]);
+        Self { stock, ..Self::default() }
     }
 
     pub(super) fn expect_no_order(&self, process: usize) {
@@ -68,7 +66,7 @@ impl Books {
         self.arrivals.borrow_mut().push((process, number));
     }
 
-    pub(super) fn answer(&self, number: usize, told: Told) {
+    pub(crate) fn answer(&self, number: usize, told: Told) {
         self.told.borrow_mut().insert(number, told);
         self.answered.borrow_mut().insert(number);
     }
@@ -79,8 +77,12 @@ impl Books {
     }
 
     /// Compares what callers were told with what was written.
-    pub(super) fn close(&self, case: &Case) {
-        let written = log(case);
+    pub(crate) fn close(&self, db: &Db) {
+        let text = |key: &str| match db.value(key) {
+            Some(Value::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+            _ => String::new(),
+        };
+        let written = sold(&text(LOG));
         let numbers: Vec<usize> = written.iter().map(|(number, _)| *number).collect();
         let once: BTreeSet<usize> = numbers.iter().copied().collect();
         if once.len() < numbers.len() {
@@ -103,15 +105,10 @@ impl Books {
             }
         }
         self.is_in_order(&numbers);
-        let left = match case.redis.execute(&[b"GET", STOCK.as_bytes()]) {
-            Reply::Bulk(text) => String::from_utf8_lossy(&text).parse().unwrap_or(-1),
-            _ => -1,
-        };
-        let restocked = match case.redis.execute(&[b"GET", RESTOCKED.as_bytes()]) {
-            Reply::Bulk(text) => text.len() as i64,
-            _ => 0,
-        };
-        let stock = self.stock + restocked;
+        let left: i64 = text(STOCK).parse().unwrap_or(-1);
+        let changes = text(RESTOCKED);
+        let changes = changes.chars().map(|change| if change == '+' { 1 } else { -1 });
+        let stock = self.stock + changes.sum::<i64>();
         if left != stock - numbers.len() as i64 {
             let what = format!("{left} of {stock} are left behind {numbers:?}");
             self.fail(Promise::NotOversold, what);
@@ -122,6 +119,14 @@ impl Books {
         }
         if buyers.values().any(|has| *has > MOST) {
             self.fail(Promise::NotOversold, format!("buyers have {buyers:?}"));
+        }
+    }
+
+    /// Hashes what [`Books::close`] compares.
+    pub(crate) fn feed(&self, hasher: &mut impl Hasher) {
+        self.arrivals.borrow().hash(hasher);
+        for (number, told) in self.told.borrow().iter() {
+            (number, format!("{told:?}")).hash(hasher);
         }
     }
 
@@ -143,11 +148,7 @@ impl Books {
 }
 
 /// The items as they were written, with their fences.
-fn log(case: &Case) -> Vec<(usize, u64)> {
-    let Reply::Bulk(log) = case.redis.execute(&[b"GET", LOG.as_bytes()]) else {
-        return Vec::new();
-    };
-    let log = String::from_utf8_lossy(&log).into_owned();
+fn sold(log: &str) -> Vec<(usize, u64)> {
     let entry = |entry: &str| {
         let (number, fence) = entry.split_once(' ')?;
         Some((number.parse().ok()?, fence.parse().ok()?))

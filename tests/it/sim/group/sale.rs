@@ -9,13 +9,13 @@ use send_wrapper::SendWrapper;
 use super::books::Books;
 
 /// Its turns use their fences, or do not.
-pub(super) struct Sale<const FENCED: bool>;
+pub(crate) struct Sale<const FENCED: bool>;
 
 /// Keys that begin with `log:` are no keys of a lock, so its promises do not concern them.
-pub(super) const STOCK: &str = "log:stock";
+pub(crate) const STOCK: &str = "log:stock";
 pub(super) const LOG: &str = "log:sold";
-/// As long as there are more than there were at first.
-pub(super) const RESTOCKED: &str = "log:restocked";
+/// A sign for each that was added, or taken away, without an order.
+pub(crate) const RESTOCKED: &str = "log:restocked";
 /// How many each buyer has.
 const BUYERS: &str = "log:buyers";
 /// Not to be read as a text, and too large to be read.
@@ -24,14 +24,14 @@ pub(super) const BAD: [&str; 2] = ["log:hash", "log:large"];
 /// How many a buyer may have.
 pub(super) const MOST: i64 = 2;
 
-pub(super) struct Order {
-    pub(super) process: usize,
-    pub(super) number: usize,
+pub(crate) struct Order {
+    pub(crate) process: usize,
+    pub(crate) number: usize,
     /// Whether it sees what earlier items of its turn did.
-    pub(super) remembers: bool,
+    pub(crate) remembers: bool,
     /// Beside what all read it reads this, which fails.
-    pub(super) reads: Option<&'static str>,
-    pub(super) books: SendWrapper<Rc<Books>>,
+    pub(crate) reads: Option<&'static str>,
+    pub(crate) books: SendWrapper<Rc<Books>>,
 }
 
 impl Order {
@@ -47,7 +47,7 @@ pub(super) const fn buyer(number: usize) -> usize {
 
 /// What a turn has sold so far.
 #[derive(Default)]
-pub(super) struct Sold {
+pub(crate) struct Sold {
     left: Option<i64>,
     has: BTreeMap<usize, i64>,
 }

@@ -11,6 +11,7 @@ use super::{Delay, Message, Stage, Stand, Step, What};
 use crate::check::{Invariant, holders};
 use crate::explore::desk::ATTEMPTS;
 use crate::explore::step::Fault;
+use crate::seeds::Broken;
 use crate::world::{MS, Time};
 
 /// Receipts, and the marks of abandoned tokens, live longer than this.
@@ -148,6 +149,12 @@ impl Stage {
         }
         if self.plan.pace.is_some() && self.faults.get().left() == self.plan.faults.left() {
             self.enter(|books| books.is_over(&format!("{{{}}}:debounce", self.plan.lock)));
+        }
+        if let Some(sold) = &self.sold {
+            sold.close(&self.db(0));
+            if let Some(Broken(promise, what)) = sold.broken.take() {
+                self.check.fail(Invariant::Shared, format!("{promise:?}: {what}"));
+            }
         }
         let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
