@@ -335,7 +335,7 @@ plans! {
     "reserved-heavy" of UNITS [2: 1]
         "three units: one reserves two, and others one, and each confirms",
         kinds: &[Kind::Units(3, 2), Kind::Units(3, 1)], permits: Some(3), acts: &[&[Commit]];
-    "turns" of TURNS [2: 1]
+    "turns" of TURNS [2: 0]
         "shared turns: one orders twice, the others once, and there is enough", stock: Some(9);
     "turns-sold-out" of TURNS [2: 1]
         "shared turns: one orders twice, the others once, and there is one";
