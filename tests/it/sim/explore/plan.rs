@@ -339,6 +339,9 @@ plans! {
         "shared turns: one orders twice, the others once, and there is enough", stock: Some(9);
     "turns-sold-out" of TURNS [2: 1]
         "shared turns: one orders twice, the others once, and there is one";
+    "turns-together" of TURNS [2: 1]
+        "shared turns: one orders two at once, the others one, and there is one",
+        acts: &[&[Orders], &[Order]];
     "turns-restocked" of TURNS [2: 1]
         "shared turns: one orders twice, and one takes what is left, and brings it back",
         stock: Some(2), ttls: &[LONG], acts: &[&[Order, Order], &[Take, Bring]];

@@ -35,6 +35,8 @@ pub(crate) enum Act {
     Commit,
     /// An order in a shared turn.
     Order,
+    /// Two of them at once.
+    Orders,
     /// Under the lock, without a turn, it takes one away.
     Take,
     /// Or brings one.
@@ -156,7 +158,9 @@ impl Client {
                     self.reads.set(true);
                     lease.downgrade().await
                 }
-                Act::Order | Act::Take | Act::Bring => unreachable!("they are of sales"),
+                Act::Order | Act::Orders | Act::Take | Act::Bring => {
+                    unreachable!("they are of sales")
+                }
                 Act::Write | Act::Commit => self.write(&lease, write, *act == Act::Commit).await,
             };
             stage.tell(|| format!("{} is told of {act:?}: {told:?}", self.seat().name));

@@ -1,6 +1,8 @@
 //! Clients that order in shared turns, and others that change the stock under the same lock.
 
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::task::Poll;
 
 use edgelock::{Command, Error, GroupCommit};
 use send_wrapper::SendWrapper;
@@ -17,7 +19,7 @@ type Shop = GroupCommit<Sale<false>>;
 impl Client {
     pub(super) fn is_in_sale(&self) -> bool {
         let acts = self.stage.plan.acts_of(self.number);
-        acts.iter().any(|act| matches!(act, Act::Order | Act::Take | Act::Bring))
+        acts.iter().any(|act| matches!(act, Act::Order | Act::Orders | Act::Take))
     }
 
     pub(super) async fn trade(&self) {
@@ -25,7 +27,11 @@ impl Client {
         for (at, act) in self.stage.plan.acts_of(self.number).iter().enumerate() {
             self.stage.tell(|| format!("{} begins: {act:?}", self.seat().name));
             let told = match act {
-                Act::Order => self.order(&shop, &lock, 10 * self.number + at).await,
+                Act::Order => self.order(&shop, &lock, at).await,
+                Act::Orders => {
+                    let orders = [at, at + 5].into_iter();
+                    all(orders.map(|at| self.order(&shop, &lock, at))).await
+                }
                 Act::Take => change_stock(&lock, -1).await,
                 _ => change_stock(&lock, 1).await,
             };
@@ -37,7 +43,8 @@ impl Client {
         }
     }
 
-    async fn order(&self, shop: &Shop, lock: &SmallLock, number: usize) -> Result<(), Error> {
+    async fn order(&self, shop: &Shop, lock: &SmallLock, at: usize) -> Result<(), Error> {
+        let number = 10 * self.number + at;
         let books = self.stage.sold.as_ref().expect("a world of turns");
         let told = order(shop, lock, self.number, number, books).await;
         books.answer(number, Some(told.clone()));
@@ -55,6 +62,25 @@ async fn order(
     let books = SendWrapper::new(books.clone());
     let order = Order { process, number, remembers: true, reads: None, books };
     shop.submit(&lock.clone().wait_timeout(WAIT), order).await
+}
+
+/// All of them at the same time; the error of one.
+async fn all(
+    orders: impl Iterator<Item = impl Future<Output = Result<(), Error>>>,
+) -> Result<(), Error> {
+    let (mut orders, mut told): (Vec<_>, _) = (orders.map(Box::pin).collect(), Ok(()));
+    poll_fn(|context| {
+        orders.retain_mut(|order| match order.as_mut().poll(context) {
+            Poll::Ready(one) => {
+                told = one.and(told.clone());
+                false
+            }
+            Poll::Pending => true,
+        });
+        if orders.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    told
 }
 
 /// Nobody takes what is not there.
