@@ -41,7 +41,7 @@ fn each_event_is_a_line_of_json() {
 #[test]
 fn the_header_says_what_became_of_the_lock_and_what_it_cost() {
     let taken = r#", lock-wait;dur=12.3, lock-requests;desc="1""#;
-    let held = &*format!("{taken}, lock-hold;dur=1000");
+    let held = &*format!("{taken}, lock-hold;dur=1000.0");
     for (codes, last, more) in [
         ("retried", None, ""),
         ("contended", Some("contended"), ""),

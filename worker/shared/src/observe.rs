@@ -69,13 +69,19 @@ impl Timing {
         let Cost { last, taken, held } = self.0.get();
         let mut header = format!("lock;desc=\"{}\"", last?);
         if let Some((waited, requests)) = taken {
-            header += &format!(", lock-wait;dur={}, lock-requests;desc=\"{requests}\"", ms(waited));
+            header +=
+                &format!(", lock-wait;dur={}, lock-requests;desc=\"{requests}\"", number(waited));
         }
         if let Some(held) = held {
-            header += &format!(", lock-hold;dur={}", ms(held));
+            header += &format!(", lock-hold;dur={}", number(held));
         }
         Some(header)
     }
+}
+
+/// As JSON writes it: the code that Rust has for that would be 4 kB more of the Worker.
+fn number(duration: Duration) -> Value {
+    Value::from(ms(duration))
 }
 
 /// To a tenth of a millisecond: hosts' clocks are no finer.
