@@ -27,6 +27,7 @@ alone! {
     a_vote_that_is_lost_before_the_lock_is_granted_is_asked_for_again_while_there_is_time_to_wait,
     a_server_that_came_back_empty_has_no_say_until_a_ttl_has_passed,
     a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another_holds_the_lock,
+    a_server_whose_clock_was_set_back_behind_its_start_has_no_say,
     a_fence_is_higher_than_all_before_whichever_majority_issues_it,
     what_several_bridges_cannot_have_in_common_is_refused,
 }
@@ -336,6 +337,22 @@ async fn a_quorum_whose_servers_were_started_lately_says_so_and_not_that_another
     let held = client.lock(NAME).inspect().await;
     // A state that names a holder counts as well.
     assert!(held.is_ok_and(|state| state.holder.is_some() && state.quarantine_remaining.is_none()));
+}
+
+/// A machine may boot with a clock that is ahead, and be set right when its Redis has started.
+/// Redis then counts a negative time since its start.
+async fn a_server_whose_clock_was_set_back_behind_its_start_has_no_say() {
+    let mut server = RedisServer::with_clock().expect("a server");
+    server.set_clock(3_600_000).expect("a clock");
+    server.restart().expect("it starts");
+    server.set_clock(0).expect("a clock");
+    server.wait_until("its clock was set back", |server| {
+        server.ask::<String>("INFO server").contains("uptime_in_seconds:-")
+    });
+    let bridge = stack::Bridge::options().redis(server.url()).start().expect("a bridge");
+    let lock = lock(&client([&bridge].into_iter())).wait_timeout(Duration::ZERO);
+    let error = lock.acquire().await.expect_err("it may have lost its locks");
+    assert_eq!(error.code(), "quarantined", "{error}");
 }
 
 async fn a_fence_is_higher_than_all_before_whichever_majority_issues_it() {
