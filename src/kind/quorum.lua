@@ -40,8 +40,8 @@
 --   when that ends at the earliest, and so does `inspect`: nobody could say whether the lock is
 --   held. A wait goes on past the quarantine, or ends at once if the quarantine is longer.
 -- - Redis counts that time by its wall clock. If a server's clock steps ahead after its start, as
---   when it is first set over the network, it has a say too early. Set the clock before Redis
---   starts.
+--   when it is first set over the network, it has a say too early. If the clock steps back, it has
+--   a say later by as much. Set the clock before Redis starts.
 -- - A server that does not say how long it has been up (other engines) is believed. So is one that
 --   lost its keys while it ran (`FLUSHALL`, a fail-over behind one address).
 --
@@ -105,11 +105,11 @@ return { 1, ARGV[1], fence, '' }
 --- uptime
 -- How many more ms this server has no say, if it must have been up for `ms`. A server that came
 -- back without its locks would grant one that others still know of. Uptime counts whole seconds,
--- and the first one may be short.
+-- and the first one may be short. It is negative if the clock was set back behind the start.
 --
 -- provides  missing_uptime
 local function missing_uptime(ms)
-  local up = string.match(tostring(redis.pcall('INFO', 'server')), 'uptime_in_seconds:(%d+)')
+  local up = string.match(tostring(redis.pcall('INFO', 'server')), 'uptime_in_seconds:(%-?%d+)')
   return up and math.max(0, ms - (up - 1) * 1000) or 0
 end
 
