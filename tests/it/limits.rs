@@ -119,7 +119,9 @@ async fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(mut stack: Stack)
     assert!(!stack.redis::<bool>("EXISTS busy other zz"));
 }
 
-async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(stack: Stack) {
+async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(
+    mut stack: Stack,
+) {
     let lock = stack.client().limits([("a", 5), ("b", 3)]);
     let free = lock.inspect().await.unwrap();
     assert_eq!((free.holders.len(), free.free), (0, Some(3)));
@@ -137,6 +139,10 @@ async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room
     assert_eq!(found.fence, Some(plain.fence()));
     // Of two permits of `b` each, there is room for none.
     assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
+    // A last fence of fewer digits, which another program may keep, is no higher one.
+    let three = stack.client().limits([("a", 5), ("b", 3), ("c", 1)]);
+    stack.store("{c}:fence", "99");
+    assert_eq!(three.inspect().await.unwrap().fence, Some(plain.fence()));
     plain.release().await.unwrap();
     lease.release().await.unwrap();
 }

@@ -159,7 +159,7 @@ async fn a_renewal_gives_every_name_its_ttl_again(mut stack: Stack) {
     lease.release().await.unwrap();
 }
 
-async fn inspection_lists_who_holds_any_of_the_names(stack: Stack) {
+async fn inspection_lists_who_holds_any_of_the_names(mut stack: Stack) {
     let all = stack.all(["a", "b", "c", "d"]);
     let free = all.inspect().await.unwrap();
     assert_eq!((free.holder, free.holders.len()), (None, 0));
@@ -175,6 +175,9 @@ async fn inspection_lists_who_holds_any_of_the_names(stack: Stack) {
     assert!(found.holders[0].remaining.unwrap() > ms(50_000));
     assert_eq!(found.holder.as_ref(), found.holders.first());
     assert_eq!((found.fence, found.waiters), (Some(one.fence()), 0));
+    // A last fence of fewer digits, which another program may keep, is no higher one.
+    stack.store("{a}:fence", "99");
+    assert_eq!(all.inspect().await.unwrap().fence, Some(one.fence()));
     both.release().await.unwrap();
     one.release().await.unwrap();
 }
