@@ -195,7 +195,7 @@ each(function(at, _, _, _, _, _, leave_queue) pcall(leave_queue, waiter_at(ARGV[
 --                  permits it has of the first name of which it has any}
 --
 -- ends      the loop
--- needs     all hold_of known listed now_ms permits_in place refuse_others resp till waiting
+-- needs     LAST all hold_of known listed now_ms permits_in place refuse_others resp till waiting
 -- needs     want_at weight_in weight_of
 refuse_others()
 local want = want_at(ARGV[2], place)
@@ -207,8 +207,7 @@ for _, token in ipairs(listed()) do
 end
 all[place], all.holders = place, holders
 all.room = math.min(all.room or math.huge, math.max(0, math.floor(room / weight_in(want))))
--- Of as many digits each.
-if fence and (not all.fence or fence > all.fence) then all.fence = fence end
+if fence and tonumber(LAST) > (all.last or -1) then all.fence, all.last = fence, tonumber(LAST) end
 all.most = math.max(all.most or 0, waiting())
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(all.fence) .. resp(all.most) .. resp(0) .. resp(all.holders) .. resp(all.room) }

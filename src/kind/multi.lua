@@ -303,8 +303,8 @@ end
 --                  lock that nobody holds; then an array of each holder once, ms left, and label;
 --                  and nil}
 --
--- needs     HOLDER NAME each hold_of known resp waiting
-local last, most, holders, seen = false, 0, {}, {}
+-- needs     HOLDER LAST NAME each hold_of known resp waiting
+local last, highest, most, holders, seen = false, -1, 0, {}, {}
 each(function()
   -- Of another type it is an error.
   local holder = HOLDER or redis.call('GET', NAME)
@@ -312,9 +312,8 @@ each(function()
     seen[holder] = true
     holders[#holders + 1] = { holder, redis.call('PTTL', NAME), select(4, hold_of(holder)) or '' }
   end
-  -- Of as many digits each.
   local fence = known()
-  if fence and (not last or fence > last) then last = fence end
+  if fence and tonumber(LAST) > highest then last, highest = fence, tonumber(LAST) end
   most = math.max(most, waiting())
 end)
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(last) .. resp(most) .. resp(0) .. resp(holders) .. resp(false) }
