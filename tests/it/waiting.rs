@@ -16,6 +16,7 @@ over! {
         a_waiter_that_hears_nothing_polls,
         a_newcomer_barges_unless_it_is_fair,
         fair_waiters_are_served_in_order_of_arrival,
+        a_dead_waiter_keeps_nobody_out_for_longer_though_the_clock_is_set_back,
         a_damaged_queue_does_not_keep_a_lock_from_being_freed,
         a_wait_in_vain_says_how_many_are_ahead_and_when_to_come_back,
     }
@@ -162,6 +163,17 @@ async fn fair_waiters_are_served_in_order_of_arrival(spawn: Spawn) {
             last = fence;
         }
     }
+}
+
+async fn a_dead_waiter_keeps_nobody_out_for_longer_though_the_clock_is_set_back(mut stack: Stack) {
+    // It asked for the last time when the clock was an hour ahead.
+    let (seconds, _): (u64, u64) = stack.redis("TIME");
+    let ahead = (seconds + 3_600) * 1_000;
+    let waiter = format!("{} 0000000000000 {ahead} v1 dead 10000 f 10000  ,", ahead + 10_000);
+    stack.store("{a}:fence", &format!("v1 {ahead}000 604800000 ,{waiter}"));
+    let lock = stack.lock("a").fair(true).wait_timeout(LONG / 2);
+    lock.acquire().await.unwrap().release().await.unwrap();
+    assert_eq!(stack.waiters(), 0);
 }
 
 async fn a_damaged_queue_does_not_keep_a_lock_from_being_freed(mut stack: Stack) {
