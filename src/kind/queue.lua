@@ -40,14 +40,18 @@ local function remove_waiter(waiter)
     redis.call('ZREM', QUEUE, waiter, '+' .. waiter)
   end
 end
--- Of these waiters, those that count as alive. Mostly all do.
+-- Of these waiters, those that count as alive. Mostly all do. None does for longer than it may ask
+-- for: such a time is from before the clock was set back.
+local MOST_ALIVE_MS = 10000
 local function living(waiters)
-  local now, at = digits(now_ms()), 1
-  while at < #waiters and string.sub(waiters, at, at + 12) > now do
+  local now, most, at, alive = digits(now_ms()), digits(now_ms() + MOST_ALIVE_MS), 1, nil
+  while at < #waiters do
+    alive = string.sub(waiters, at, at + 12)
+    if alive <= now or alive > most then break end
     at = (string.find(waiters, ',', at, true) or #waiters) + 1
   end
   if at >= #waiters then return waiters end
-  return (string.gsub(waiters, '(%d+) %d+ [^,]*,', function(alive) return alive <= now and '' or nil end))
+  return (string.gsub(waiters, '(%d+)( %d+ [^,]*,)', function(alive, waiter) return alive <= now and '' or alive > most and most .. waiter or nil end))
 end
 -- The first ones at QUEUE: each waiter, when it came, and until when it counts as alive.
 local function first_later(most)
