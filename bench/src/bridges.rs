@@ -15,16 +15,15 @@ mod customers;
 mod entrant;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use redis::Client;
-use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, HumanWhoCodes, ServerlessRedis, Webdis};
+use testkit::programs::{self, xtask};
+use testkit::stack::{self, Bridge, HumanWhoCodes, Webdis};
 use testkit::{interrupt, paths};
 
 use self::cores::{OF_BRIDGES, SHARED, Ticks};
@@ -49,12 +48,6 @@ pub(crate) struct Bridges {
     /// How long each bridge is asked in a round, in milliseconds
     #[arg(long, default_value_t = 2_000)]
     window: u64,
-    /// The program of SooditK's serverless-redis, which no registry has: to be built by hand
-    #[arg(long)]
-    serverless_redis: Option<PathBuf>,
-    /// Leaves out all bridges but ours
-    #[arg(long)]
-    alone: bool,
     /// Runs what is measured ahead of all other programs of this machine, as an administrator may
     #[arg(long)]
     first: bool,
@@ -70,9 +63,6 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
     let ours = Bridge::options().binary(binary).start()?;
     let webdis = Webdis::start(ours.redis_socket(), &["EVALSHA"])?;
     let node = HumanWhoCodes::start(ours.redis_socket())?;
-    let serverless = (options.serverless_redis.as_ref())
-        .map(|program| ServerlessRedis::start(program, ours.redis_socket()))
-        .transpose()?;
     let bearer = |token: &str| format!("Bearer {token}");
     let entrant = |name, url: &str, process, authorization, body, target| Entrant {
         name,
@@ -83,19 +73,19 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
         target,
         samples: Vec::new(),
     };
-    let (url, token) = (ours.url(), bearer(ours.token()));
-    let mut entrants = vec![entrant("edgelock-bridge", url, ours.id(), token, upstash, 1.0)];
-    if !options.alone {
-        let basic = STANDARD.encode(format!("{}:{}", webdis.user(), webdis.password()));
-        let (url, basic) = (webdis.url(), format!("Basic {basic}"));
-        entrants.push(entrant("webdis", &url, webdis.id(), basic, path, 1.5));
-        let (url, token, name) = (node.url(), bearer(node.token()), "@humanwhocodes (Node)");
-        entrants.push(entrant(name, &url, node.id(), token, upstash, 1.2));
-    }
-    if let Some(other) = &serverless {
-        let (url, token, name) = (other.url(), bearer(other.token()), "serverless-redis");
-        entrants.push(entrant(name, &url, other.id(), token, upstash, 1.2));
-    }
+    let basic = STANDARD.encode(format!("{}:{}", webdis.user(), webdis.password()));
+    let mut entrants = [
+        entrant("edgelock-bridge", ours.url(), ours.id(), bearer(ours.token()), upstash, 1.0),
+        entrant("webdis", &webdis.url(), webdis.id(), format!("Basic {basic}"), path, 1.5),
+        entrant(
+            "@humanwhocodes (Node)",
+            &node.url(),
+            node.id(),
+            bearer(node.token()),
+            upstash,
+            1.2,
+        ),
+    ];
     let redis = redis_id(&ours)?;
     // This comes last: threads that are started later would run on our core.
     let bridges = entrants.iter().map(|bridge| (bridge.process, OF_BRIDGES));
@@ -117,13 +107,8 @@ pub(crate) fn run(options: &Bridges) -> Result<()> {
 
 /// Customers that are compiled like development commands would take more time than a bridge.
 fn run_optimized() -> Result<()> {
-    let mut again = paths::cargo();
-    again
-        .args(["run", "--quiet", "--package", "bench", "--profile", "quick", "--"])
-        .args(std::env::args_os().skip(1));
-    let status = again.status().context("cargo cannot be run")?;
-    ensure!(status.success(), "the benchmark failed");
-    Ok(())
+    let again = ["run", "--quiet", "--package", "bench", "--profile", "quick", "--"];
+    programs::run(paths::cargo().args(again).args(std::env::args_os().skip(1)))
 }
 
 async fn measure(

@@ -5,10 +5,6 @@
 /// `cargo xtask attack` runs one attack after another and nothing else, so it asks for a half.
 /// Where other tests take the machine meanwhile, the two figures are not of equal times. There a
 /// sixteenth shows that nobody starved.
-///
-/// # Panics
-///
-/// They kept less.
 #[track_caller]
 pub fn must_keep_half(beside: usize, alone: usize) {
     let share = if is_alone() { 2 } else { 16 };

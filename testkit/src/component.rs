@@ -23,10 +23,6 @@ pub fn host() -> PathBuf {
 }
 
 /// Builds `examples/component`, in a workspace of its own. Returns the component.
-///
-/// # Errors
-///
-/// It does not compile, or the target is not installed.
 pub fn build() -> Result<PathBuf> {
     const FOLDER: &str = "examples/component";
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -44,10 +40,6 @@ pub fn build() -> Result<PathBuf> {
 }
 
 /// Has 200 customers ask the example for a coupon at once, each at the next of these addresses.
-///
-/// # Errors
-///
-/// Not each of the 100 coupons went to one customer, or not all others were told that none is left.
 pub async fn sell_out(addresses: &[String]) -> Result<()> {
     let http = reqwest::Client::new();
     let mut customers = JoinSet::new();

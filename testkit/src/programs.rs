@@ -10,10 +10,6 @@ use crate::paths;
 pub const REQUIRE: &str = "import { createRequire } from \"node:module\"; const require = createRequire(import.meta.url);";
 
 /// Runs one to its end.
-///
-/// # Errors
-///
-/// It is not installed, or it failed.
 pub fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command
@@ -24,10 +20,6 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Runs one of our own commands, as `cargo xtask` does.
-///
-/// # Errors
-///
-/// It failed.
 pub fn xtask(arguments: &[&str]) -> Result<()> {
     run(of_workspace("xtask").args(arguments))
 }

@@ -30,10 +30,6 @@ pub struct Programs {
 
 impl Programs {
     /// Builds all at once, unless they are built already.
-    ///
-    /// # Errors
-    ///
-    /// One does not compile, or the tools are not installed.
     pub fn build() -> Result<Self> {
         eprintln!("building the Workers and the bridge (the first time takes a minute or two)");
         thread::scope(|scope| {
@@ -51,10 +47,6 @@ pub fn page(worker: &str, sku: &str) -> String {
 }
 
 /// A sale of one day, as an operator opens it.
-///
-/// # Errors
-///
-/// The system's clock is before 1970.
 pub fn terms() -> Result<Value> {
     let end = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_secs(24 * 60 * 60);
     let end = u64::try_from(end.as_millis())?;

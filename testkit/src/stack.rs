@@ -3,6 +3,9 @@
 //! All functions are synchronous, so that tests with and without an async runtime use them alike,
 //! and every wait has a limit. Keep the handles in local variables: a handle in a `static` is never
 //! dropped, and its processes would outlive the test.
+//!
+//! A program that does not start within 20 s, or cannot be asked, is an error that says what the
+//! program said. Functions that return no `Result` panic with it.
 
 mod bridge;
 mod cluster;
@@ -14,7 +17,6 @@ mod port;
 mod process;
 mod redis;
 mod redis_server;
-mod serverless_redis;
 mod webdis;
 mod worker;
 
@@ -27,7 +29,6 @@ pub use node::NodeScript;
 pub use port::free_port;
 pub use redis::Redis;
 pub use redis_server::RedisServer;
-pub use serverless_redis::ServerlessRedis;
 pub use webdis::Webdis;
 pub use worker::{Worker, WorkerConfig};
 

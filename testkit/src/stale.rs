@@ -15,10 +15,6 @@ pub fn is_newer(built: &Path, changed: SystemTime) -> bool {
 }
 
 /// When these files of the checkout changed last, and the files in these folders.
-///
-/// # Errors
-///
-/// One of them cannot be looked at.
 pub fn last_change<'a>(sources: impl IntoIterator<Item = &'a str>) -> Result<SystemTime> {
     let mut last = SystemTime::UNIX_EPOCH;
     for source in sources {
@@ -39,10 +35,6 @@ fn newest(path: &Path) -> Result<SystemTime> {
 }
 
 /// When a file was written.
-///
-/// # Errors
-///
-/// It cannot be looked at.
 pub fn modified(path: &Path) -> io::Result<SystemTime> {
     fs::metadata(path)?.modified()
 }

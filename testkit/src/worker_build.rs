@@ -33,10 +33,6 @@ const FEATURES: [&str; 7] = [
 
 /// Builds the flash sale for wrangler, into its `build`. `wrangler dev` gets one that is soon built
 /// again; any other command, the one that is deployed.
-///
-/// # Errors
-///
-/// As for [`deployed`].
 pub fn for_wrangler() -> Result<()> {
     let is_dev = env::var_os("WRANGLER_COMMAND").is_some_and(|command| command == "dev");
     let built = if is_dev { of_folder(SALE)? } else { deployed()? };
@@ -50,10 +46,6 @@ pub fn for_wrangler() -> Result<()> {
 
 /// Builds the flash sale for deployment. Returns the folder of what was built. Does nothing if that
 /// is newer than its sources.
-///
-/// # Errors
-///
-/// It does not compile, or the tools are not installed.
 pub fn deployed() -> Result<PathBuf> {
     let _turn = turn();
     let built = in_target("built/deployed");
@@ -85,10 +77,6 @@ pub const OF_TESTS: [&str; 6] = [
 /// Builds the Worker of a folder as its user does: with the real worker-build, in a workspace of
 /// its own, and the flash sale in a copy elsewhere. Returns the folder of what was built. Does
 /// nothing if that is newer than its sources.
-///
-/// # Errors
-///
-/// As for [`deployed`].
 pub fn as_users_do(folder: &str) -> Result<PathBuf> {
     let _turn = turn();
     // wrangler may have left in the folder what it built.
@@ -114,10 +102,6 @@ pub fn as_users_do(folder: &str) -> Result<PathBuf> {
 }
 
 /// Copies the flash sale into an empty folder, and changes the path of edgelock, as its page says.
-///
-/// # Errors
-///
-/// Files cannot be written, or the path of edgelock is elsewhere.
 pub fn copy_sale(copy: &Path) -> Result<()> {
     let parts = ["Cargo.toml", "Cargo.lock", "src", "shared", "wrangler.toml"];
     let path = format!("path = {:?}", paths::root());
@@ -125,10 +109,6 @@ pub fn copy_sale(copy: &Path) -> Result<()> {
 }
 
 /// Copies these parts of a folder that builds alone into an empty one, and changes its manifest.
-///
-/// # Errors
-///
-/// Files cannot be written, or the manifest does not say what is to be changed.
 pub fn copy_of(folder: &str, parts: &[&str], copy: &Path, changes: &[(&str, &str)]) -> Result<()> {
     if copy.exists() {
         fs::remove_dir_all(copy)?;
@@ -148,10 +128,6 @@ pub fn copy_of(folder: &str, parts: &[&str], copy: &Path, changes: &[(&str, &str
 
 /// Builds the Worker of a folder without worker-build, which takes long to install. Returns the
 /// folder of what was built. Does nothing if that is newer than its sources.
-///
-/// # Errors
-///
-/// As for [`deployed`].
 pub fn of_folder(folder: &str) -> Result<PathBuf> {
     let _turn = turn();
     let built = in_target("built").join(folder);
@@ -163,10 +139,6 @@ pub fn of_folder(folder: &str) -> Result<PathBuf> {
 
 /// Has a folder that builds alone build with the versions of the workspace, and returns where: in
 /// the workspace's own target folder, so that each crate of others is built once.
-///
-/// # Errors
-///
-/// There is no such folder.
 pub fn alone(folder: &str) -> Result<PathBuf> {
     let lock = paths::root().join("Cargo.lock");
     fs::copy(lock, paths::root().join(folder).join("Cargo.lock"))?;

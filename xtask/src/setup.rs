@@ -22,10 +22,6 @@ pub(crate) use self::needs::Needs;
 use self::shell::{is_stamped, on_path, output, run_or_say, say, succeeds};
 
 /// Installs what is missing.
-///
-/// # Errors
-///
-/// Something cannot be installed; the error says in one line what to install by hand.
 pub(crate) fn run(needs: Needs) -> Result<()> {
     ensure!(
         on_path("cc"),

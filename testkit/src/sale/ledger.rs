@@ -40,10 +40,6 @@ struct Entry {
 
 impl RedisProbe {
     /// The ledger of the Redis at this unix socket.
-    ///
-    /// # Errors
-    ///
-    /// It does not answer within 5 s; so for all that is asked of it.
     pub fn open(socket: &Path) -> Result<Self> {
         let address = ConnectionAddr::Unix(socket.into()).into_connection_info()?;
         Self::of(&Client::open(address)?)

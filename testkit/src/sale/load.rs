@@ -70,10 +70,6 @@ struct Answer {
 
 impl Load {
     /// Customers of these two Workers.
-    ///
-    /// # Errors
-    ///
-    /// There can be no HTTP client.
     pub fn new(workers: [String; 2]) -> Result<Self> {
         let client = Client::builder().timeout(REQUEST_LIMIT).build()?;
         Ok(Self { client, workers, patience: ORDER_LIMIT })
@@ -85,10 +81,6 @@ impl Load {
     }
 
     /// Opens a sale.
-    ///
-    /// # Errors
-    ///
-    /// It is refused, or no answer comes while the customers are patient.
     pub async fn open(&self, sku: &str, admin_token: &str, sale: &Value) -> Result<()> {
         let path = format!("/sales/{sku}");
         let put = |worker: &str| {
@@ -106,10 +98,6 @@ impl Load {
 
     /// Sends all orders, `at_once` at a time, to the Workers in turn. `watch` sees the figures
     /// after each answer.
-    ///
-    /// # Errors
-    ///
-    /// An order has no final answer while its customer is patient, or `watch` fails.
     pub async fn send(
         &self,
         orders: Vec<Order>,

@@ -15,10 +15,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::port::on_free_port;
-use super::process::Process;
+use super::process::{Process, START_LIMIT};
 use crate::paths;
 
-const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// A running bridge. Dropping it ends the bridge and the Redis that it spawned.
@@ -45,10 +44,6 @@ pub struct BridgeOptions {
 
 impl Bridge {
     /// A bridge on a port that the system picks, with a Redis of its own and a random credential.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be built or started; the message says why.
     pub fn spawn() -> Self {
         Self::options().start().unwrap_or_else(|error| panic!("no bridge: {error:#}"))
     }
@@ -73,10 +68,6 @@ impl Bridge {
     }
 
     /// The same without the scheme.
-    ///
-    /// # Errors
-    ///
-    /// It listens under a name.
     pub fn address(&self) -> Result<SocketAddr> {
         let address = self.url.strip_prefix("http://").context("a URL of HTTP")?;
         Ok(address.parse()?)
@@ -104,10 +95,6 @@ impl Bridge {
     }
 
     /// Kills it if it runs and starts it again on the same port, with the same credential.
-    ///
-    /// # Errors
-    ///
-    /// As for [`BridgeOptions::start`].
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
         let mut options = self.options.clone();
@@ -123,19 +110,11 @@ impl Bridge {
     }
 
     /// The unix socket of the Redis that it spawned.
-    ///
-    /// # Panics
-    ///
-    /// When it was told to use another Redis.
     pub fn redis_socket(&self) -> &Path {
         self.redis_socket.as_deref().expect("this bridge uses a Redis that it did not spawn")
     }
 
     /// A client of the Redis that it spawned, past the bridge.
-    ///
-    /// # Panics
-    ///
-    /// When it was told to use another Redis.
     pub fn redis(&self) -> redis::Client {
         let socket = format!("unix://{}", self.redis_socket().display());
         redis::Client::open(socket).expect("a socket is an address")
@@ -143,14 +122,6 @@ impl Bridge {
 
     /// Lets the Redis that it spawned also listen on a TCP port of this machine, for clients that
     /// know no unix sockets. Returns the address.
-    ///
-    /// # Errors
-    ///
-    /// No port is free, or Redis does not listen there.
-    ///
-    /// # Panics
-    ///
-    /// When it was told to use another Redis.
     pub fn redis_by_tcp(&self) -> Result<SocketAddr> {
         on_free_port(|port| {
             let mut listen = redis::cmd("CONFIG");
@@ -226,11 +197,6 @@ impl BridgeOptions {
     }
 
     /// Starts it and waits until it listens.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be built, does not start, or does not listen within 20 s; what it said is in the
-    /// error.
     pub fn start(self) -> Result<Bridge> {
         let token = self.credential.clone().unwrap_or_else(super::credential);
         let (process, url) = self.launch(&token)?;
@@ -300,10 +266,6 @@ fn binary() -> Result<PathBuf> {
 
 /// The bridge that `EDGELOCK_BRIDGE_BIN` names, or else the workspace's own, built with this
 /// profile.
-///
-/// # Errors
-///
-/// It does not compile.
 pub fn bridge_binary(profile: &str) -> Result<PathBuf> {
     match env::var_os("EDGELOCK_BRIDGE_BIN") {
         Some(path) => Ok(path.into()),
@@ -312,10 +274,6 @@ pub fn bridge_binary(profile: &str) -> Result<PathBuf> {
 }
 
 /// Builds the workspace's bridge with one of its profiles, and says where it is.
-///
-/// # Errors
-///
-/// It does not compile.
 pub fn build_bridge(profile: &str) -> Result<PathBuf> {
     // What is measured has no feature but its own. The other one is made of what we are made of.
     let which = match profile {

@@ -30,19 +30,11 @@ fn meet(node: &RedisServer) -> String {
 
 impl RedisCluster {
     /// Starts three servers, and waits until they form one cluster.
-    ///
-    /// # Panics
-    ///
-    /// When that does not come about; the message says why.
     pub fn start() -> Self {
         Self::with(&[])
     }
 
     /// The same with servers that keep all that they confirmed when they are restarted.
-    ///
-    /// # Panics
-    ///
-    /// When that does not come about; the message says why.
     pub fn durable() -> Self {
         Self::with(&DURABLE)
     }
@@ -63,10 +55,6 @@ impl RedisCluster {
     }
 
     /// Waits until each of its servers sees all three.
-    ///
-    /// # Panics
-    ///
-    /// When that does not come about.
     pub fn wait_until_whole(&self) {
         for node in &self.nodes {
             node.wait_until("the cluster is whole", |node| {
@@ -86,10 +74,6 @@ impl RedisCluster {
     }
 
     /// A new replica of one of its servers, which has copied it and is known to all.
-    ///
-    /// # Panics
-    ///
-    /// When that does not come about; the message says why.
     pub fn add_replica_of(&self, index: usize) -> RedisServer {
         let replica = start_node(&[]);
         let port = replica.port();

@@ -12,10 +12,6 @@ use crate::paths;
 ///
 /// Each of `bindings` gets its value from the environment variable of the same name: so no value
 /// needs quoting, and no credential is in a file or in a list of processes.
-///
-/// # Errors
-///
-/// `wrangler.toml`, which says what `workerd` is to be compatible with, cannot be read.
 pub fn workerd_config<'a>(
     entry: &str,
     modules: &[String],
@@ -128,10 +124,6 @@ fn worker<'a>(
 }
 
 /// The modules in a folder and the folders in it, as paths relative to it.
-///
-/// # Errors
-///
-/// It cannot be read.
 pub fn workerd_modules(folder: &Path) -> Result<Vec<String>> {
     let mut modules = Vec::new();
     collect(folder, "", &mut modules)?;

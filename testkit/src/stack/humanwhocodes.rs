@@ -1,10 +1,10 @@
 //! npm's `@humanwhocodes/upstash-redis-server`, a bridge of Upstash's dialect that is not ours,
 //! before a Redis that another handle owns.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, fs};
 
 use anyhow::{Context, Result};
 
@@ -20,11 +20,6 @@ pub struct HumanWhoCodes {
 
 impl HumanWhoCodes {
     /// One before the Redis at this unix socket, on a port of 127.0.0.1 that the system picks.
-    ///
-    /// # Errors
-    ///
-    /// Node or the package is not installed, or it does not listen within 20 s; what it said is in
-    /// the error.
     pub fn start(redis_socket: &Path) -> Result<Self> {
         let socket = redis_socket.to_str().context("a socket in UTF-8")?;
         let token = super::credential();
@@ -67,10 +62,4 @@ fn bundled() -> Result<PathBuf> {
         .arg(format!("--outfile={}", ours.display())))?;
     fs::rename(ours, &bundle)?;
     Ok(bundle)
-}
-
-impl fmt::Debug for HumanWhoCodes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HumanWhoCodes").field("url", &self.url()).finish_non_exhaustive()
-    }
 }

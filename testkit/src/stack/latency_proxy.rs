@@ -31,10 +31,6 @@ pub struct LatencyProxy {
 
 impl LatencyProxy {
     /// The same as [`LatencyProxy::to_address`], for the server at `url`.
-    ///
-    /// # Errors
-    ///
-    /// `url` is no address of this machine, or as for [`LatencyProxy::to_address`].
     pub fn to(url: &str, round_trip: Duration) -> Result<Self> {
         let address = url
             .strip_prefix("http://")
@@ -45,10 +41,6 @@ impl LatencyProxy {
 
     /// An exchange with the server at `address` takes `round_trip` longer than without the proxy.
     /// So does the end of a connection.
-    ///
-    /// # Errors
-    ///
-    /// No port is free.
     pub fn to_address(address: SocketAddr, round_trip: Duration) -> Result<Self> {
         // Threads wake late. That delay is part of the way, so it is measured first.
         let echo = echo()?;
@@ -60,10 +52,6 @@ impl LatencyProxy {
 
     /// Every byte to the server at `far`, and every byte back, is written `each_way` after it was
     /// read. It takes longer by as much as threads wake late.
-    ///
-    /// # Errors
-    ///
-    /// No port is free.
     pub fn open(far: SocketAddr, each_way: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::process::Process;
-
-const START_LIMIT: Duration = Duration::from_secs(20);
+use super::process::{Process, START_LIMIT};
 
 /// A running script that serves HTTP, and says where as `workerd` does:
 /// `{"event":"listen","port":…}`. Dropping it kills it.
@@ -20,11 +17,6 @@ pub struct NodeScript {
 impl NodeScript {
     /// Starts a script with these environment variables besides our own, and waits until it
     /// listens.
-    ///
-    /// # Errors
-    ///
-    /// Node is not installed, or the script does not listen within 20 s; what it said is in the
-    /// error.
     pub fn start<'a>(
         script: &Path,
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -8,10 +8,6 @@ use anyhow::{Context, Result};
 const TRIES: usize = 5;
 
 /// A port of the loopback interface that nobody has yet.
-///
-/// # Errors
-///
-/// The system has none.
 pub fn free_port() -> Result<u16> {
     let socket = TcpListener::bind("127.0.0.1:0").context("no free port")?;
     Ok(socket.local_addr()?.port())

@@ -15,6 +15,9 @@ use serde_json::Value;
 /// The lines of output that are kept for a person who looks into a failure.
 const KEPT_LINES: usize = 10_000;
 
+/// How long a program may take until it says that it is ready.
+pub(super) const START_LIMIT: Duration = Duration::from_secs(20);
+
 pub(super) struct Process {
     child: Child,
     stdout: Receiver<String>,

@@ -7,19 +7,13 @@ use redis::{Cmd, ConnectionLike, FromRedisValue};
 pub struct Redis(pub Box<dyn ConnectionLike + Send>);
 
 impl Redis {
-    /// # Panics
-    ///
-    /// When Redis is away.
+    /// The Redis of this client.
     pub fn of(client: &redis::Client) -> Self {
         let connection = client.get_connection();
         Self(Box::new(connection.expect("a connection to Redis")))
     }
 
     /// Runs a command whose words are separated by blanks.
-    ///
-    /// # Panics
-    ///
-    /// When it fails, or returns another type.
     #[track_caller]
     pub fn run<T: FromRedisValue>(&mut self, command: &str) -> T {
         let mut words = command.split(' ');
@@ -31,20 +25,12 @@ impl Redis {
     }
 
     /// Runs a command whose words have blanks.
-    ///
-    /// # Panics
-    ///
-    /// As [`Redis::run`].
     #[track_caller]
     pub fn query<T: FromRedisValue>(&mut self, command: &Cmd) -> T {
         command.query(&mut *self.0).expect("Redis answers")
     }
 
     /// The last fence that was issued for the lock with this stem.
-    ///
-    /// # Panics
-    ///
-    /// When there was none.
     pub fn last_fence(&mut self, stem: &str) -> u64 {
         let record: String = self.run(&format!("GET {stem}:fence"));
         let fence = record.split(' ').nth(1).and_then(|last| last.parse().ok());
@@ -53,10 +39,6 @@ impl Redis {
 
     /// How many wait for the lock with this stem, dead or alive. Its record has a line for each of
     /// the first ones, behind that of its holds; the others are in the queue, each twice.
-    ///
-    /// # Panics
-    ///
-    /// As [`Redis::run`].
     pub fn waiters_for(&mut self, stem: &str) -> usize {
         let record: Option<String> = self.run(&format!("GET {stem}:fence"));
         let first = record.map_or(0, |record| record.matches(',').count().saturating_sub(1));
@@ -64,10 +46,6 @@ impl Redis {
     }
 
     /// Every key with its value, for comparison.
-    ///
-    /// # Panics
-    ///
-    /// As [`Redis::run`].
     pub fn dump(&mut self) -> Vec<(String, Option<Vec<u8>>)> {
         let mut keys: Vec<String> = self.run("KEYS *");
         keys.sort();
@@ -79,10 +57,6 @@ impl Redis {
     }
 
     /// As [`Redis::dump`], without the keys of locks that are called `…:lock`.
-    ///
-    /// # Panics
-    ///
-    /// As [`Redis::run`].
     pub fn records(&mut self) -> Vec<(String, Option<Vec<u8>>)> {
         let mut dump = self.dump();
         dump.retain(|(key, _)| !key.contains(":lock"));
@@ -91,10 +65,6 @@ impl Redis {
 
     /// How many scripts were executed: one for each request of a client. What failed does not
     /// count, such as the bridge's own question about a script that nobody knows.
-    ///
-    /// # Panics
-    ///
-    /// As [`Redis::run`].
     pub fn scripts_run(&mut self) -> u64 {
         let stats: String = self.run("INFO commandstats");
         let number = |line: &str, name: &str| -> u64 {

@@ -12,10 +12,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use tempfile::TempDir;
 
 use super::port::on_free_port;
-use super::process::Process;
+use super::process::{Process, START_LIMIT};
 use crate::paths;
-
-const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// Options of a server that keeps all that it confirmed when it is restarted.
 pub(super) const DURABLE: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
@@ -32,38 +30,22 @@ pub struct RedisServer {
 impl RedisServer {
     /// A server on a port of the loopback interface, with these options. It stores nothing on disk
     /// unless they say so.
-    ///
-    /// # Panics
-    ///
-    /// When it does not start; the message says why.
     pub fn start(options: &[&str]) -> Self {
         Self::with(|_| options.iter().map(|&option| option.to_owned()).collect())
     }
 
     /// A server that keeps all that it confirmed when it is [restarted](RedisServer::restart).
-    ///
-    /// # Panics
-    ///
-    /// When it does not start; the message says why.
     pub fn durable() -> Self {
         Self::start(&DURABLE)
     }
 
     /// The same with Valkey, and with a clock of its own ([`RedisServer::set_clock`]). Redis cannot
     /// do this: its jemalloc asks for the time as it starts, and libfaketime hangs.
-    ///
-    /// # Errors
-    ///
-    /// It does not start; what it said is in the error.
     pub fn with_clock() -> Result<Self> {
         Self::try_start(|_| DURABLE.map(str::to_owned).to_vec(), true)
     }
 
     /// A replica of `primary`, which has copied it.
-    ///
-    /// # Panics
-    ///
-    /// When it does not start; the message says why.
     pub fn replica_of(primary: &Self, options: &[&str]) -> Self {
         let primary = format!("127.0.0.1 {}", primary.port);
         let mut all = vec!["--replicaof", primary.as_str()];
@@ -89,10 +71,6 @@ impl RedisServer {
     }
 
     /// Kills it if it runs, and starts it again on the same port, with what it stored.
-    ///
-    /// # Errors
-    ///
-    /// It does not start again; what it said is in the error.
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
         let folder = self.folder.path();
@@ -101,10 +79,6 @@ impl RedisServer {
     }
 
     /// Kills it, and starts it again on the same port with an empty disk.
-    ///
-    /// # Errors
-    ///
-    /// It does not start again; what it said is in the error.
     pub fn come_back_empty(&mut self) -> Result<()> {
         self.kill();
         for entry in fs::read_dir(self.folder.path())? {
@@ -118,28 +92,16 @@ impl RedisServer {
     }
 
     /// Sets the clock of a server that has its own: so far ahead of this machine's, or behind.
-    ///
-    /// # Errors
-    ///
-    /// The system does not allow it.
     pub fn set_clock(&self, ahead_ms: i64) -> Result<()> {
         set_clock(self.folder.path(), ahead_ms)
     }
 
     /// Lets it use so many bytes of memory at most; 0 is no limit.
-    ///
-    /// # Errors
-    ///
-    /// It does not answer.
     pub fn limit_memory(&self, bytes: &str) -> Result<()> {
         Ok(self.try_ask(&["CONFIG", "SET", "maxmemory", bytes])?)
     }
 
     /// From now on it cannot write to its disk, until it is [restarted](RedisServer::restart).
-    ///
-    /// # Errors
-    ///
-    /// The system does not allow it.
     pub fn fill_disk(&self) -> Result<()> {
         let id = Pid::from_raw(self.id().try_into()?).context("a process has an id")?;
         let nothing = Rlimit { current: Some(0), maximum: None };
@@ -173,20 +135,12 @@ impl RedisServer {
     }
 
     /// What it answers to a command, whose words are separated by blanks.
-    ///
-    /// # Panics
-    ///
-    /// When that is an error, or not of the type asked for.
     pub fn ask<V: redis::FromRedisValue>(&self, command: &str) -> V {
         let words: Vec<&str> = command.split(' ').collect();
         self.try_ask(&words).unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
     /// What it answers to the words of a command.
-    ///
-    /// # Errors
-    ///
-    /// Its own, or it does not answer.
     pub fn try_ask<V: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<V> {
         let mut connection = redis::Client::open(self.url())?.get_connection()?;
         let mut command = redis::Cmd::new();
@@ -198,10 +152,6 @@ impl RedisServer {
     }
 
     /// Asks again and again until the answer is yes.
-    ///
-    /// # Panics
-    ///
-    /// When it is not within 20 s.
     pub fn wait_until(&self, what: &str, yes: impl Fn(&Self) -> bool) {
         let until = std::time::Instant::now() + START_LIMIT;
         while !yes(self) {

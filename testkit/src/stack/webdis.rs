@@ -1,19 +1,15 @@
 //! Debian's webdis, before a Redis that another handle owns.
 
-use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::port::on_free_port;
-use super::process::Process;
-
-const START_LIMIT: Duration = Duration::from_secs(20);
+use super::process::{Process, START_LIMIT};
 
 /// webdis breaks the line after 53 bytes of user and password, so this is short. The password is
 /// long enough for a secret.
@@ -31,10 +27,6 @@ pub struct Webdis {
 impl Webdis {
     /// Starts one before the Redis at this unix socket, on a free port. Its user may use these
     /// commands. With webdis, that includes whatever one of them begins with.
-    ///
-    /// # Errors
-    ///
-    /// It is not installed, or does not listen within 20 s; what it said is in the error.
     pub fn start(redis_socket: &Path, commands: &[&str]) -> Result<Self> {
         on_free_port(|port| Self::start_on(port, redis_socket, commands))
     }
@@ -84,11 +76,5 @@ impl Webdis {
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.process.id()
-    }
-}
-
-impl fmt::Debug for Webdis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Webdis").field("port", &self.port).finish_non_exhaustive()
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::process::Signal;
@@ -12,10 +11,8 @@ use tempfile::TempDir;
 
 use super::bridge::Bridge;
 use super::config::{CRON_PATH, workerd_config_with_cron, workerd_modules};
-use super::process::Process;
+use super::process::{Process, START_LIMIT};
 use crate::paths;
-
-const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// The configuration of a Worker.
 #[derive(Clone)]
@@ -120,20 +117,11 @@ impl WorkerConfig {
 
 impl Worker {
     /// Starts a Worker.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be started; the message says why.
     pub fn spawn(config: &WorkerConfig) -> Self {
         Self::start(config).unwrap_or_else(|error| panic!("no worker: {error:#}"))
     }
 
     /// Starts a Worker and waits until it listens.
-    ///
-    /// # Errors
-    ///
-    /// There is no Worker in its folder, `workerd` is not installed, or it does not listen within
-    /// 20 s; what it said is in the error.
     pub fn start(config: &WorkerConfig) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("edgelock-worker-").tempdir()?;
         let modules = copy_modules(&config.build, folder.path())
@@ -188,10 +176,6 @@ impl Worker {
     }
 
     /// Kills it if it runs, and starts it again on the same port.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Worker::start`].
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
         (self.process, self.ports) = serve(self.folder.path(), &self.bindings, self.ports.http)?;
