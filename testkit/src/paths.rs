@@ -1,7 +1,7 @@
 //! Where things are in this checkout.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,6 +108,13 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
+}
+
+/// The `PATH` with these folders before all others.
+pub fn path_with(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = folders.into_iter().chain(env::split_paths(&path));
+    env::join_paths(folders).expect("no folder has a colon in its name")
 }
 
 /// A program that an npm package brings.

@@ -1,5 +1,8 @@
 //! Runs the programs that `setup` installs, and our own.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
@@ -30,6 +33,12 @@ pub fn of_workspace(program: &str) -> Command {
     let mut cargo = paths::cargo();
     cargo.args(["run", "--quiet", "--bin", program, "--"]);
     cargo
+}
+
+/// Writes a script of the shell.
+pub fn script(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, format!("#!/bin/sh\nset -e\n{text}"))?;
+    Ok(fs::set_permissions(path, Permissions::from_mode(0o755))?)
 }
 
 /// How our process ends: whether all holds that was to hold, or why it could not be learned.

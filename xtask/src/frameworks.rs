@@ -120,8 +120,7 @@ impl Framework {
     async fn check(&self, place: &Path, bridge: &Bridge) -> Result<()> {
         let (project, port) = (self.project(place)?, free_port()?);
         let mut like = paths::command("sh");
-        like.env("EDGELOCK_BRIDGE_URL", bridge.url())
-            .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
+        like.envs(bridge.variables())
             .env("HOST", "127.0.0.1")
             .env("PORT", port.to_string())
             .env("NEXT_TELEMETRY_DISABLED", "1")

@@ -115,9 +115,7 @@ async fn on_lambda(bridge: &Bridge, program: PathBuf) -> Result<()> {
 
 fn terminal(bridge: &Bridge, variables: &[(&str, String)]) -> Result<Terminal> {
     let mut like = paths::command("sh");
-    like.env("EDGELOCK_BRIDGE_URL", bridge.url())
-        .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
-        .envs(variables.iter().cloned());
+    like.envs(bridge.variables()).envs(variables.iter().cloned());
     Terminal::open(paths::root(), &like)
 }
 

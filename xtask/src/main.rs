@@ -1,21 +1,18 @@
 //! `cargo xtask <command>`: every development command, so that a laptop and CI run the same thing.
 
-mod attack;
 mod client_wasm;
 mod dev;
-mod explore;
 mod faulty;
 mod frameworks;
-mod fuzz;
 mod group;
 mod hosts;
+mod in_depth;
 mod npm_build;
 mod npm_test;
 mod picture;
 mod quick_starts;
 mod reference;
 mod setup;
-mod sim;
 mod terminal;
 mod test;
 mod wasm_pack;
@@ -51,27 +48,16 @@ enum Task {
     Test,
     /// Simulate the lock in worlds where much goes wrong, each from a seed; a failure prints the
     /// seed and how to see it again
-    Sim {
-        /// How many worlds of each kind
-        #[arg(long, default_value_t = 20_000)]
-        seeds: u64,
-        /// The first one's seed; drawn by default, and printed
-        #[arg(long)]
-        from: Option<u64>,
-    },
+    Sim(in_depth::Sim),
     /// Look at every history of a small world: some clients, one lock or paced calls, and a few
     /// faults, in every order; a history that breaks a promise is told, with how to see it again
-    Explore(explore::Options),
+    Explore(in_depth::Explore),
     /// Give the client, the bridge and the Worker inputs that are almost valid, as `test` does in
     /// short; a failure prints its input and its seed
-    Fuzz(fuzz::Options),
+    Fuzz(in_depth::Fuzz),
     /// Attack the bridge and the Worker, as `test` does in short, and show what a client beside
     /// each attack got
-    Attack {
-        /// How heavy, as a multiple of what `test` does
-        #[arg(long, default_value_t = 5)]
-        times: u32,
-    },
+    Attack(in_depth::Attack),
     /// Hold sales while everything under them is killed, stopped, cut off and filled up, fails over
     /// or moves, and check the ledger in Redis; `test` does so with fewer orders
     #[command(disable_help_flag = true)]
@@ -151,10 +137,10 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo(passed) => return become_program("chaos", &["demo"], &passed),
         Task::Check => return test::run_quick(),
         Task::Test => return test::run(),
-        Task::Sim { seeds, from } => return sim::run(seeds, from),
-        Task::Explore(options) => return explore::run(&options),
-        Task::Fuzz(options) => return fuzz::run(&options),
-        Task::Attack { times } => return attack::run(times),
+        Task::Sim(sim) => return sim.run(),
+        Task::Explore(explore) => return explore.run(),
+        Task::Fuzz(fuzz) => return fuzz.run(),
+        Task::Attack(attack) => return attack.run(),
         Task::Chaos(passed) => return become_program("chaos", &["chaos"], &passed),
         Task::TestNpm => return test::run_npm(),
         Task::QuickStarts => test::run_quick_starts()?,

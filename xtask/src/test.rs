@@ -89,8 +89,7 @@ pub(crate) fn run_heap(kind: &str, calls: u32) -> Result<bool> {
             let bridge = options.start()?;
             for (name, mut command) in npm_test::heap_hosts() {
                 command
-                    .env("EDGELOCK_BRIDGE_URL", bridge.url())
-                    .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
+                    .envs(bridge.variables())
                     .env("EDGELOCK_BRIDGE_ID", bridge.id().to_string())
                     .env("EDGELOCK_HEAP_KIND", kind)
                     .env("EDGELOCK_HEAP_CALLS", calls.to_string());
@@ -333,8 +332,7 @@ impl NpmServers {
         let several = json!(several).to_string();
         for command in &mut commands {
             command
-                .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
-                .env("EDGELOCK_BRIDGE_CREDENTIAL", self.bridge.token())
+                .envs(self.bridge.variables())
                 .env("EDGELOCK_BRIDGE_ID", self.bridge.id().to_string())
                 .env("EDGELOCK_REDIS_SOCKET", self.bridge.redis_socket())
                 .env("EDGELOCK_BRIDGES", &several)

