@@ -9,7 +9,7 @@ import { onRequest } from "./requests.js";
 import { serve } from "./serve.js";
 import { connect, multiSemaphore, redlock, semaphore } from "./tcp.js";
 
-const { EDGELOCK_BRIDGE_URL: near, FAR_URL: far, EDGELOCK_BRIDGE_CREDENTIAL: token, REDIS_ADDRESS } = process.env;
+const { EDGELOCK_BRIDGE_URL: url, EDGELOCK_BRIDGE_CREDENTIAL: token, REDIS_ADDRESS } = process.env;
 /** How often each call is made. */
 const TIMES = 50;
 const HOLD_MS = 20;
@@ -19,8 +19,8 @@ const MINUTE_MS = 60_000 + TTL_MS;
 
 const meter = await connect(REDIS_ADDRESS);
 const tcp = await connect(REDIS_ADDRESS);
-const client = new Client({ url: near, credential: token });
-const upstash = new Redis({ url: near, token });
+const client = new Client({ url, credential: token });
+const upstash = new Redis({ url, token });
 const ttl = { ttl: TTL_MS };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -114,60 +114,60 @@ async function sharedTurn(name) {
   return { call: () => Promise.all(Array.from({ length: 100 }, (_, order) => orders.submit(lock, { sale: `sale:{${name}}`, order: `o${order}` }))) };
 }
 
-// Each call: how many commands it may take at most, and what makes it.
+// What makes each call, and how many commands of it are not ours.
 const cases = {
-  "acquire + release": [9, lease((name) => client.lock(name, ttl))],
-  "acquire with a read + commit of a write": [11, over(async (name) => {
+  "acquire + release": [lease((name) => client.lock(name, ttl))],
+  "acquire with a read + commit of a write": [over(async (name) => {
     const [lease] = await client.lock(name, ttl).acquireAndRead([["GET", key(name)]]);
     await lease.commit([["SET", key(name), 1, "PX", 1000]]);
   })],
-  renew: [5, held((lease) => lease.renew())],
-  "exec of a write": [7, held((lease, name) => lease.exec([["SET", key(name), 1, "PX", 1000]]))],
-  "try of a held lock": [4, held((_, name) => refused(client.lock(name, ttl)))],
-  "reentrant, in and out": [20, lease((name) => client.reentrant(name, "owner", ttl))],
-  "semaphore of 3, in and out": [14, lease((name) => client.semaphore(name, 3, ttl))],
-  "reader, in and out": [18, lease((name) => client.readWrite(name).read(ttl))],
-  "writer, in and out": [16, lease((name) => client.readWrite(name).write(ttl))],
-  "two names, in and out": [18, lease((name) => client.lockAll([`{${name}}:a`, `{${name}}:b`], ttl))],
-  "once, first": [12, over((name) => client.once(name, { keep: 60_000 }).run(() => name))],
-  "once, repeat": [3, async (name) => {
+  renew: [held((lease) => lease.renew())],
+  "exec of a write": [held((lease, name) => lease.exec([["SET", key(name), 1, "PX", 1000]]))],
+  "try of a held lock": [held((_, name) => refused(client.lock(name, ttl)))],
+  "reentrant, in and out": [lease((name) => client.reentrant(name, "owner", ttl))],
+  "semaphore of 3, in and out": [lease((name) => client.semaphore(name, 3, ttl))],
+  "reader, in and out": [lease((name) => client.readWrite(name).read(ttl))],
+  "writer, in and out": [lease((name) => client.readWrite(name).write(ttl))],
+  "two names, in and out": [lease((name) => client.lockAll([`{${name}}:a`, `{${name}}:b`], ttl))],
+  "once, first": [over((name) => client.once(name, { keep: 60_000 }).run(() => name))],
+  "once, repeat": [async (name) => {
     const once = () => client.once(name, { keep: 60_000 }).run(() => name);
     await once();
     return { call: once };
   }],
-  "throttle, passes": [4, over((name) => client.throttle(name, 60_000).tryPass())],
-  "throttle, refuses": [3, async (name) => {
+  "throttle, passes": [over((name) => client.throttle(name, 60_000).tryPass())],
+  "throttle, refuses": [async (name) => {
     const pass = () => client.throttle(name, 60_000).tryPass();
     await pass();
     return { call: pass };
   }],
-  debounce: [9, over((name) => client.debounce(name, 20).run(() => name))],
-  "shared turn of 100 orders, beyond theirs": [10, sharedTurn, SALES_OWN],
-  "@upstash/lock: acquire + release": [0, turn(async (name) => {
+  debounce: [over((name) => client.debounce(name, 20).run(() => name))],
+  "shared turn of 100 orders, beyond theirs": [sharedTurn, SALES_OWN],
+  "@upstash/lock: acquire + release": [turn(async (name) => {
     const lock = peerLock(name);
     if (!(await lock.acquire())) throw new Error("not acquired");
     return () => lock.release();
   })],
-  "@upstash/lock: with a read and a write": [0, over(async (name) => {
+  "@upstash/lock: with a read and a write": [over(async (name) => {
     const lock = peerLock(name);
     if (!(await lock.acquire())) throw new Error("not acquired");
     await upstash.get(`{${name}}:n`);
     await upstash.set(`{${name}}:n`, 1, { px: 1000 });
     await lock.release();
   })],
-  "@upstash/lock: extend": [0, peer((lock) => lock.extend(1000))],
-  "@upstash/lock: try of a held lock": [0, peer((_, name) => peerLock(name).acquire())],
-  "@upstash/ratelimit: passes": [0, over((name) => window(name).limit("all"))],
-  "@upstash/ratelimit: refuses": [0, async (name) => {
+  "@upstash/lock: extend": [peer((lock) => lock.extend(1000))],
+  "@upstash/lock: try of a held lock": [peer((_, name) => peerLock(name).acquire())],
+  "@upstash/ratelimit: passes": [over((name) => window(name).limit("all"))],
+  "@upstash/ratelimit: refuses": [async (name) => {
     const limiter = window(name);
     await limiter.limit("all");
     return { call: () => limiter.limit("all") };
   }],
-  "redlock 5: in and out": [0, turn(redlock(tcp))],
-  "redlock 5: two names, in and out": [0, turn((name) => redlock(tcp)(`${name}a`, `${name}b`))],
-  "redis-semaphore: Semaphore of 3": [0, turn((name) => semaphore(tcp, name, 3)())],
-  "redis-semaphore: MultiSemaphore of 3": [0, turn((name) => multiSemaphore(tcp, name, 3)())],
-  "SET NX + DEL": [0, over(async (name) => {
+  "redlock 5: in and out": [turn(redlock(tcp))],
+  "redlock 5: two names, in and out": [turn((name) => redlock(tcp)(`${name}a`, `${name}b`))],
+  "redis-semaphore: Semaphore of 3": [turn((name) => semaphore(tcp, name, 3)())],
+  "redis-semaphore: MultiSemaphore of 3": [turn((name) => multiSemaphore(tcp, name, 3)())],
+  "SET NX + DEL": [over(async (name) => {
     await upstash.set(name, 1, { nx: true, px: TTL_MS });
     await upstash.del(name);
   })],
@@ -177,7 +177,7 @@ let names = 0;
 
 /** What one call of this case costs. */
 async function cost(name) {
-  const [most, prepare, own = 0] = cases[name];
+  const [prepare, own = 0] = cases[name];
   const make = () => Promise.all(Array.from({ length: TIMES }, () => prepare(`bill-${names++}`)));
   const each = async (calls, what) => {
     for (const call of calls) await call[what]?.();
@@ -192,19 +192,19 @@ async function cost(name) {
   const bytes = await left();
   await each(calls, "end");
   const one = share(figures, TIMES);
-  return { ...one, commands: one.commands - own, most, soon: bytes.soon / TIMES, later: bytes.later / TIMES };
+  return { ...one, commands: one.commands - own, soon: bytes.soon / TIMES, later: bytes.later / TIMES };
 }
 
 /** Waiters, each as if in a process of its own: so many take turns at one lock. */
 const kinds = {
-  edgelock: (url, name) => {
+  edgelock: (name) => {
     const lock = new Client({ url, credential: token, push: true }).lock(name, { ...ttl, wait: 60_000, maxRequests: 1_000 });
     return async () => {
       const lease = await lock.acquire();
       return () => lease.release();
     };
   },
-  "@upstash/lock": (url, name) => {
+  "@upstash/lock": (name) => {
     const lock = new Lock({ id: name, redis: new Redis({ url, token }), lease: TTL_MS, retry: { attempts: 1_000, delay: 100 } });
     return async () => {
       if (!(await lock.acquire())) throw new Error("not acquired");
@@ -213,7 +213,7 @@ const kinds = {
   },
 };
 
-async function contended(kind, url) {
+async function contended(kind) {
   const name = `contended-${names++}`;
   let turns = 0;
   let isOver = false;
@@ -225,7 +225,7 @@ async function contended(kind, url) {
       await release();
     }
   };
-  const all = Promise.all(Array.from({ length: WAITERS }, () => waiter(kinds[kind](url, name))));
+  const all = Promise.all(Array.from({ length: WAITERS }, () => waiter(kinds[kind](name))));
   await sleep(1_000);
   turns = 0;
   const figures = await spent(() => sleep(5_000));
@@ -239,43 +239,13 @@ async function contended(kind, url) {
 async function poll() {
   const name = `poll-${names++}`;
   const lease = await client.lock(name, ttl).acquire();
-  const waits = new Client({ url: near, credential: token, push: false }).lock(name, { ...ttl, wait: 3_000, maxRequests: 1_000 });
+  const waits = new Client({ url, credential: token, push: false }).lock(name, { ...ttl, wait: 3_000, maxRequests: 1_000 });
   const waiter = waits.acquire().catch(() => {});
   await sleep(500);
   const figures = await spent(() => sleep(2_000));
   await waiter;
   await lease.release();
   return share(figures, figures.scripts);
-}
-
-/** Turns of one who barges past so many waiters, who asked once and poll. */
-async function crowd(waiters) {
-  await meter.flushall();
-  const name = `crowd-${names++}`;
-  const lease = await client.lock(name, ttl).acquire();
-  const ask = async () => {
-    let answered;
-    const isAnswered = new Promise((resolve) => (answered = resolve));
-    let isFirst = true;
-    const once = async (url, init) => {
-      if (!isFirst) return new Promise(() => {});
-      isFirst = false;
-      const response = await fetch(url, init);
-      answered();
-      return response;
-    };
-    const lock = new Client({ url: near, credential: token, push: false, fetch: once }).lock(name, { ttl: 60_000, wait: 60_000 });
-    lock.acquire().catch(() => {});
-    await isAnswered;
-  };
-  for (let at = 0; at < waiters; at += 50) await Promise.all(Array.from({ length: Math.min(50, waiters - at) }, ask));
-  await lease.release();
-  let turns = 0;
-  const until = performance.now() + 1_200;
-  const figures = await spent(async () => {
-    for (; performance.now() < until; turns++) await (await client.lock(name, ttl).tryAcquire()).release();
-  });
-  return share(figures, turns);
 }
 
 // `GET /` lists the cases, and the others answer with figures.
@@ -285,9 +255,8 @@ serve(async (target) => {
   const answers = {
     "/": () => Object.keys(cases),
     "/cost": () => cost(of),
-    "/contended": () => contended(of, searchParams.has("far") ? far : near),
+    "/contended": () => contended(of),
     "/poll": poll,
-    "/crowd": () => crowd(Number(of)),
   };
   return JSON.stringify(await answers[pathname]());
 });

@@ -16,7 +16,7 @@ const client = (push) => new Client({ url, credential: token, push });
 const [listening, polling] = [client(true), client(false)];
 const options = { ttl: TTL_MS, wait: 60_000, maxRequests: 1_000 };
 
-const redis = REDIS_ADDRESS && (await connect(REDIS_ADDRESS));
+const redis = await connect(REDIS_ADDRESS);
 // One in so many turns of a read/write lock writes.
 const WRITES_IN = 10;
 
@@ -118,17 +118,7 @@ async function ping({ count }) {
   return { round_trips_ms };
 }
 
-// The milliseconds of turns of a single client, each on one of many names at random.
-async function roam({ names, turns }) {
-  const start = performance.now();
-  for (let i = 0; i < turns; i++) {
-    const lease = await polling.lock(`lock-${Math.floor(Math.random() * names)}`, options).tryAcquire();
-    await lease.release();
-  }
-  return { took_ms: performance.now() - start };
-}
-
-const actions = { contend, ping, roam };
+const actions = { contend, ping };
 
 serve((target) => {
   const { pathname, searchParams } = new URL(target, "http://localhost");

@@ -1,33 +1,33 @@
 //! The npm package, and the scripts that the benchmarks run, bundled as its users bundle theirs.
 
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use testkit::paths;
 use testkit::programs::{self, REQUIRE, xtask};
-use testkit::{paths, worker_build};
+use testkit::stack::{self, Bridge, NodeScript};
 
-/// Where the bundles are.
-pub(super) struct Built {
-    folder: PathBuf,
-}
-
-/// Builds the npm package, and bundles the scripts with these names for their hosts: all for Node
-/// but `workerd`.
-pub(super) fn run(scripts: &[&str]) -> Result<Built> {
+/// A bridge with a Redis of its own, optimized as it is deployed, once all is set up and the npm
+/// package is built.
+pub(super) fn bridge() -> Result<Bridge> {
+    xtask(&["setup"])?;
+    eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
     xtask(&["build-npm"])?;
-    let folder = paths::target().join("bench");
-    for script in scripts {
-        bundle(script, &folder.join(script))?;
-    }
-    Ok(Built { folder })
+    Bridge::options().binary(stack::bridge_binary("server")?).start()
 }
 
-/// Bundles a script of `bench/scripts`. What it imports when it needs it is a file of its own.
-pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
-    let package = testkit::paths::npm_package();
+/// Starts a script in Node, with these variables besides our own.
+pub(super) fn start(script: &str, variables: &[(&str, &str)]) -> Result<NodeScript> {
+    NodeScript::start(&bundle(script)?.join("index.js"), variables.iter().copied())
+}
+
+/// Bundles a script of `bench/scripts` for Node or, if it is called so, for `workerd`. What it
+/// imports when it needs it is a file of its own. Returns the folder of its `index.js`.
+pub(super) fn bundle(script: &str) -> Result<PathBuf> {
+    let out = paths::target().join("bench").join(script);
+    let package = paths::npm_package();
     let (platform, ours, redis) = match script.ends_with("workerd") {
         true => ("browser", "workerd.js", "cloudflare"),
         // The one that bundlers take, by its condition `module`.
@@ -48,34 +48,8 @@ pub(super) fn bundle(script: &str, out: &Path) -> Result<()> {
     if platform == "node" {
         esbuild.arg(format!("--banner:js={REQUIRE}"));
     }
-    programs::run(&mut esbuild)
-}
-
-impl Built {
-    /// A script for Node.
-    pub(super) fn node(&self, script: &str) -> PathBuf {
-        self.folder.join(script).join("index.js")
-    }
-
-    pub(super) fn workerd(&self) -> PathBuf {
-        self.folder.join("workerd")
-    }
-}
-
-/// What an edge downloads of the flash-sale Worker, which is built for that. For the package, see
-/// [`crate::js`].
-pub(super) fn worker_sizes() -> Result<String> {
-    let worker = worker_build::deployed()?;
-    let files = [
-        ("Worker, wasm", worker.join("index_bg.wasm")),
-        ("Worker, JavaScript", worker.join("index.js")),
-    ];
-    let mut table = format!("{:30} {:>10} {:>10}\n", "size in bytes", "raw", "gzip -9");
-    for (what, path) in files {
-        let bytes = fs::read(&path).with_context(|| format!("no {}", path.display()))?;
-        table += &format!("{what:30} {:10} {:10}\n", bytes.len(), gzip(&bytes)?);
-    }
-    Ok(table)
+    programs::run(&mut esbuild)?;
+    Ok(out)
 }
 
 pub(super) fn gzip(bytes: &[u8]) -> Result<usize> {

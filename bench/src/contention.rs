@@ -9,17 +9,14 @@
 mod field;
 mod figures;
 mod kinds;
-mod names;
 mod targets;
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use testkit::interrupt;
-use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, LatencyProxy, NodeScript};
+use testkit::stack::LatencyProxy;
 
 use self::field::{Field, HEAD, HOLD};
 use crate::build;
@@ -34,25 +31,17 @@ pub(crate) struct Contention {
     /// Only semaphores and read/write locks
     #[arg(long)]
     kinds: bool,
-    /// How many contend for a semaphore or a read/write lock
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
-    contenders: u64,
 }
 
 pub(crate) fn run(options: &Contention) -> Result<()> {
-    xtask(&["setup"])?;
-    eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let binary = stack::build_bridge("server")?;
-    let built = build::run(&["contention"])?;
-    let script = built.node("contention");
-    let bridge = Bridge::options().binary(&binary).start()?;
+    let bridge = build::bridge()?;
     let round_trip = Duration::from_millis(options.round_trip);
     let way = LatencyProxy::to(bridge.url(), round_trip)?;
     let by_tcp = LatencyProxy::to_address(bridge.redis_by_tcp()?, round_trip)?;
-    let node = NodeScript::start(
-        &script,
-        [
-            ("EDGELOCK_BRIDGE_URL", &*way.url()),
+    let node = build::start(
+        "contention",
+        &[
+            ("EDGELOCK_BRIDGE_URL", &way.url()),
             ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
             ("REDIS_ADDRESS", &by_tcp.address().to_string()),
         ],
@@ -68,16 +57,16 @@ pub(crate) fn run(options: &Contention) -> Result<()> {
             load()
         );
         if !options.kinds {
-            locks(&field, &binary, &script).await?;
+            locks(&field).await?;
         }
-        kinds::measure(&field, options.contenders).await?;
+        kinds::measure(&field).await?;
         println!("load {}", load());
         Ok(())
     })
 }
 
 /// Measures locks that one client holds at a time, and compares with the targets.
-async fn locks(field: &Field, binary: &Path, script: &Path) -> Result<()> {
+async fn locks(field: &Field) -> Result<()> {
     let limit = 1.0 / field.turn.as_secs_f64();
     println!("limit on one name: {limit:.1} turns per second\n");
     let cells = field.measure().await?;
@@ -85,9 +74,8 @@ async fn locks(field: &Field, binary: &Path, script: &Path) -> Result<()> {
     for cell in &cells {
         println!("{}", cell.row());
     }
-    let ratio = names::ratio(binary, script).await?;
-    println!("\n{ratio}\n");
-    for target in targets::all(&cells, &ratio) {
+    println!();
+    for target in targets::all(&cells) {
         println!("{target}");
     }
     println!();

@@ -13,7 +13,6 @@ const WARM_UP_ROUNDS: usize = 4;
 
 /// A process that runs batches of a case when it is asked.
 pub(crate) struct Host {
-    pub(crate) name: &'static str,
     pub(crate) url: String,
     pub(crate) id: u32,
 }

@@ -8,12 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, NodeScript, Worker, WorkerConfig};
-use testkit::{interrupt, paths};
+use testkit::interrupt;
+use testkit::stack::{Bridge, NodeScript, Worker, WorkerConfig};
 
-use crate::build::{bundle, gzip};
-use crate::host::{BATCH, Host, ROUNDS, median, path};
+use crate::build::{self, gzip};
+use crate::host::{BATCH, Host, ROUNDS, Rounds, median, path};
 use crate::target::{Bound, Target};
 
 const STARTS: usize = 25;
@@ -22,11 +21,7 @@ const PEER: &str = "@upstash/lock";
 const LARGEST: f64 = 43_000.0;
 
 pub(crate) fn run() -> Result<()> {
-    xtask(&["setup"])?;
-    eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let bridge = Bridge::options().binary(stack::bridge_binary("server")?).start()?;
-    xtask(&["build-npm"])?;
-    let bundles = Bundles::new(&bridge)?;
+    let bundles = Bundles::build()?;
     let sizes = Sizes::of(&bundles.workerd)?;
     println!("{}", sizes.table());
     interrupt::or(async {
@@ -38,8 +33,7 @@ pub(crate) fn run() -> Result<()> {
             bound: Bound::AtMost(LARGEST),
         }];
         for kind in Kind::ALL {
-            let process = bundles.start(kind)?;
-            let rounds = process.host().measure(ROUNDS, BATCH).await?;
+            let rounds = bundles.measure(kind).await?;
             println!("{}", rounds.table(kind.name(), PEER));
             targets.push(Target {
                 who: kind.name(),
@@ -88,15 +82,15 @@ impl Sizes {
 
 /// The host of the cases.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(crate) enum Kind {
     Node,
     Workerd,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Node, Self::Workerd];
+    pub(crate) const ALL: [Self; 2] = [Self::Node, Self::Workerd];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Node => "Node",
             Self::Workerd => "workerd",
@@ -112,46 +106,41 @@ enum Process {
 
 impl Process {
     fn host(&self) -> Host {
-        let (name, url, id) = match self {
-            Self::Node(node) => (Kind::Node.name(), node.url(), node.id()),
-            Self::Workerd(worker) => (Kind::Workerd.name(), worker.url(), worker.id()),
+        let (url, id) = match self {
+            Self::Node(node) => (node.url(), node.id()),
+            Self::Workerd(worker) => (worker.url(), worker.id()),
         };
-        Host { name, url, id }
+        Host { url, id }
     }
 }
 
-/// The bundles of a process, and its bridge.
-struct Bundles {
+/// The bundle of each host, and their bridge.
+pub(crate) struct Bundles {
     node: PathBuf,
     workerd: PathBuf,
-    bridge: [(&'static str, String); 2],
+    bridge: Bridge,
 }
 
 impl Bundles {
-    fn new(bridge: &Bridge) -> Result<Self> {
-        let folder = paths::target().join("bench/js");
-        let [node, workerd] = ["node", "workerd"].map(|host| folder.join(host));
-        bundle("js/node", &node)?;
-        bundle("js/workerd", &workerd)?;
-        Ok(Self {
-            node,
-            workerd,
-            bridge: [
-                ("EDGELOCK_BRIDGE_URL", bridge.url().to_owned()),
-                ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token().to_owned()),
-            ],
-        })
+    pub(crate) fn build() -> Result<Self> {
+        let bridge = build::bridge()?;
+        let [node, workerd] = ["js/node", "js/workerd"].map(build::bundle);
+        Ok(Self { node: node?, workerd: workerd?, bridge })
+    }
+
+    /// Measures the cases in a process of their own.
+    pub(crate) async fn measure(&self, kind: Kind) -> Result<Rounds> {
+        self.start(kind)?.host().measure(ROUNDS, BATCH).await
     }
 
     fn start(&self, kind: Kind) -> Result<Process> {
-        let variables = self.bridge.iter().map(|(name, value)| (*name, &**value));
+        let variables = self.bridge.variables();
         match kind {
             Kind::Node => {
                 NodeScript::start(&self.node.join("index.js"), variables).map(Process::Node)
             }
             Kind::Workerd => {
-                let bare = WorkerConfig::bare(&self.workerd);
-                let config = variables.fold(bare, |config, (name, value)| config.bind(name, value));
+                let config = WorkerConfig::bare(&self.workerd).bind_all(variables);
                 Worker::start(&config).map(Process::Workerd)
             }
         }

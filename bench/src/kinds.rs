@@ -12,8 +12,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use testkit::interrupt;
-use testkit::programs::xtask;
-use testkit::stack::{self, Bridge, LatencyProxy, NodeScript};
+use testkit::stack::LatencyProxy;
 
 use crate::build;
 use crate::host::{BATCH, Host, ROUNDS, Rounds, Sample};
@@ -40,25 +39,22 @@ pub(crate) struct Kinds {
 }
 
 pub(crate) fn run(options: &Kinds) -> Result<()> {
-    xtask(&["setup"])?;
-    eprintln!("building the npm package, its bundles and the bridge (profile `server`)");
-    let bridge = Bridge::options().binary(stack::bridge_binary("server")?).start()?;
-    let built = build::run(&["kinds"])?;
+    let bridge = build::bridge()?;
     let (mut url, mut redis) = (bridge.url().to_owned(), bridge.redis_by_tcp()?);
     if options.round_trip > 0 {
         let round_trip = Duration::from_millis(options.round_trip);
         url = LatencyProxy::to(&url, round_trip)?.url();
         redis = LatencyProxy::to_address(redis, round_trip)?.address();
     }
-    let node = NodeScript::start(
-        &built.node("kinds"),
-        [
+    let node = build::start(
+        "kinds",
+        &[
             ("EDGELOCK_BRIDGE_URL", &*url),
             ("EDGELOCK_BRIDGE_CREDENTIAL", bridge.token()),
             ("REDIS_ADDRESS", &redis.to_string()),
         ],
     )?;
-    let host = Host { name: "Node", url: node.url(), id: node.id() };
+    let host = Host { url: node.url(), id: node.id() };
     let (rounds, turns) = (options.rounds.try_into()?, options.turns.try_into()?);
     interrupt::or(async {
         let measured = host.measure(rounds, turns).await?;

@@ -10,7 +10,6 @@ mod js;
 mod kinds;
 mod lock;
 mod sale;
-mod section;
 mod target;
 mod work;
 

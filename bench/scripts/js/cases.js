@@ -1,12 +1,17 @@
-// The npm package and its peer, each imported when it is first asked for.
+// Bare requests, and the npm package and its peer, each imported when it is first asked for.
 import { batch } from "../batch.js";
+import * as bare from "./bare.js";
 
-const imports = { edgelock: () => import("./edgelock.js"), "@upstash/lock": () => import("./upstash.js") };
+const imports = {
+  "bare POST": async () => bare,
+  edgelock: () => import("./edgelock.js"),
+  "@upstash/lock": () => import("./upstash.js"),
+};
 const turns = {};
 
 async function turn(name, { url, token }) {
   const { connect } = await imports[name]();
-  return (turns[name] ??= connect(url, token));
+  return (turns[name] ??= await connect(url, token, imports));
 }
 
 // Milliseconds from the import until the first request is sent.

@@ -11,6 +11,7 @@ use anyhow::Result;
 use super::field::Field;
 use super::figures::Figures;
 
+const CONTENDERS: u64 = 256;
 const PERMITS: [u64; 3] = [1, 8, 64];
 const PEER_DELAYS_MS: [u64; 2] = [10, 100];
 /// Enough turns to see who goes without, and few enough to wait for.
@@ -58,16 +59,16 @@ fn groups() -> Vec<Vec<Case>> {
     semaphores.into_iter().chain([read_write]).collect()
 }
 
-pub(super) async fn measure(field: &Field, contenders: u64) -> Result<()> {
+pub(super) async fn measure(field: &Field) -> Result<()> {
     eprintln!("warming up");
     for case in groups().iter().flatten() {
         figures(field, case, 2 * case.at_once, 1).await?;
     }
-    println!("{:32} {HEAD}", format!("{contenders} contenders"));
+    println!("{:32} {HEAD}", format!("{CONTENDERS} contenders"));
     for group in groups() {
         let mut ours: Option<Figures> = None;
         for case in &group {
-            let figures = figures(field, case, contenders, TURNS_EACH).await?;
+            let figures = figures(field, case, CONTENDERS, TURNS_EACH).await?;
             println!("{}", row(case, &figures, ours.as_ref()));
             ours.get_or_insert(figures);
         }

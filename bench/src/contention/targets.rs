@@ -1,13 +1,12 @@
 //! The targets for many waiters.
 
 use super::field::{CROWD, Cell, Kind, WAITERS};
-use super::names::Ratio;
 use crate::target::{Bound, Target};
 
-/// How much more a turn may cost with more waiters or more names.
+/// How much more a turn may cost with more waiters.
 const FLAT: Bound = Bound::AtMost(1.2);
 
-pub(super) fn all(cells: &[Cell], names: &Ratio) -> Vec<Target> {
+pub(super) fn all(cells: &[Cell]) -> Vec<Target> {
     let cell = |kind, waiters| {
         cells.iter().find(|cell| (cell.kind, cell.waiters, cell.names) == (kind, waiters, 1))
     };
@@ -31,7 +30,6 @@ pub(super) fn all(cells: &[Cell], names: &Ratio) -> Vec<Target> {
         figure: growth(kind, value),
         bound: FLAT,
     };
-    let million = |what, figure| Target { who: "1 to 1,000,000 names", what, figure, bound: FLAT };
     let requests = |cell: &Cell| cell.figures.requests;
     let server_cpu = |cell: &Cell| cell.figures.server_cpu_ms();
     vec![
@@ -43,7 +41,5 @@ pub(super) fn all(cells: &[Cell], names: &Ratio) -> Vec<Target> {
         flat("push, CPU of bridge and Redis", Kind::Push, server_cpu),
         flat("fair, requests of a turn", Kind::Fair, requests),
         flat("fair, CPU of bridge and Redis", Kind::Fair, server_cpu),
-        million("CPU of bridge and Redis", names.cpu),
-        million("latency", names.latency),
     ]
 }
