@@ -2,8 +2,6 @@
 //! Redis's ledger says afterwards, and how much slower it would be if each order took the lock for
 //! itself.
 
-mod violence;
-
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -20,8 +18,6 @@ use testkit::sale::{
 use testkit::stack::{Bridge, LatencyProxy, Worker, WorkerConfig};
 use testkit::{interrupt, limits};
 use tokio::time::timeout;
-
-use self::violence::Violence;
 
 const ORDERS: usize = 10_000;
 const AT_ONCE: usize = 512;
@@ -187,6 +183,51 @@ impl Demo {
         let load = Load::new(self.workers.each_ref().map(Worker::url))?;
         load.open(sku, self.config.admin_token(), &sale::terms()?).await?;
         Ok(load)
+    }
+}
+
+/// Faults in the middle of a sale. Each happens once, when so many units are sold.
+#[derive(Default)]
+struct Violence {
+    /// How many orders the sale has.
+    orders: u64,
+    killed: bool,
+    cut: u64,
+    restarted: bool,
+}
+
+impl Violence {
+    fn amid(orders: u64) -> Self {
+        Self { orders, ..Self::default() }
+    }
+
+    fn go_on(
+        &mut self,
+        figures: &Figures,
+        worker: &mut Worker,
+        probe: &mut RedisProbe,
+    ) -> Result<()> {
+        if figures.units >= STOCK / 4 && !self.killed {
+            worker.kill();
+            self.killed = true;
+        }
+        if figures.units >= STOCK / 2 && self.cut == 0 {
+            self.cut = probe.cut_connections()?;
+        }
+        if figures.answered >= self.orders / 2 && !self.restarted {
+            worker.restart()?;
+            self.restarted = true;
+        }
+        Ok(())
+    }
+
+    fn report(&self) -> Result<()> {
+        ensure!(
+            self.killed && self.cut > 0 && self.restarted,
+            "the sale was over before anything went wrong in it"
+        );
+        println!("  a Worker was killed and came back; connections to Redis cut: {}", self.cut);
+        Ok(())
     }
 }
 

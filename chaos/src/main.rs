@@ -5,7 +5,6 @@ mod demo;
 mod fault;
 mod fault_plan;
 mod pair;
-mod process;
 mod sales;
 mod store;
 

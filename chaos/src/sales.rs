@@ -1,6 +1,7 @@
 //! `cargo xtask chaos`: sales while everything under them is killed, stopped, cut off and filled
 //! up, fails over or moves. Then it checks the ledger.
 
+use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ use testkit::{interrupt, limits};
 
 use crate::demo;
 use crate::fault_plan::{Course, Parts};
-use crate::process;
 use crate::store::{Over, Store};
 
 /// How many orders a sale has, and how many customers come at once.
@@ -195,9 +195,9 @@ impl Use {
     fn of(parts: &Parts) -> Result<Self> {
         let mut ids = vec![parts.bridge.id()];
         ids.extend(parts.store.ids());
-        let descriptors = ids.iter().copied().map(process::descriptors).collect::<Result<_>>()?;
+        let descriptors = ids.iter().copied().map(descriptors).collect::<Result<_>>()?;
         ids.extend(parts.workers.each_ref().map(Worker::id));
-        let memory = ids.into_iter().map(|id| Ok(process::memory(id)? >> 20));
+        let memory = ids.into_iter().map(|id| Ok(memory(id)? >> 20));
         let memory = memory.collect::<Result<_>>()?;
         Ok(Self { descriptors, memory })
     }
@@ -220,4 +220,19 @@ impl Use {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
+}
+
+/// How many descriptors a process has open, as Linux says.
+fn descriptors(id: u32) -> Result<usize> {
+    let folder = format!("/proc/{id}/fd");
+    Ok(fs::read_dir(&folder).context(folder)?.count())
+}
+
+/// Its resident memory, in bytes.
+fn memory(id: u32) -> Result<u64> {
+    let file = format!("/proc/{id}/status");
+    let status = fs::read_to_string(&file).with_context(|| file.clone())?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kilobytes.context(file)?.trim().parse::<u64>()? << 10)
 }
