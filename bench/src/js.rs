@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use testkit::interrupt;
 use testkit::stack::{Bridge, NodeScript, Worker, WorkerConfig};
+use testkit::{interrupt, worker_build};
 
 use crate::build::{self, gzip};
 use crate::host::{BATCH, Host, ROUNDS, Rounds, median, path};
@@ -49,18 +49,20 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// What an edge downloads of each package, in bytes: raw, and by `gzip -9`.
+/// What an edge downloads of each package, and of the flash-sale Worker, in bytes: raw, and by
+/// `gzip -9`.
 struct Sizes(Vec<(&'static str, usize, usize)>);
 
 impl Sizes {
     fn of(bundle: &Path) -> Result<Self> {
         let files = [
-            ("edgelock, wasm", "edgelock.wasm"),
-            ("edgelock, JavaScript", "edgelock.js"),
-            ("@upstash/lock, @upstash/redis", "upstash.js"),
+            ("edgelock, wasm", bundle.join("edgelock.wasm")),
+            ("edgelock, JavaScript", bundle.join("edgelock.js")),
+            ("@upstash/lock, @upstash/redis", bundle.join("upstash.js")),
+            ("flash-sale Worker, wasm", worker_build::deployed()?.join("index_bg.wasm")),
         ];
-        let sizes = files.map(|(what, name)| {
-            let bytes = fs::read(bundle.join(name)).with_context(|| format!("no {name}"))?;
+        let sizes = files.map(|(what, path)| {
+            let bytes = fs::read(&path).with_context(|| format!("no {}", path.display()))?;
             Ok((what, bytes.len(), gzip(&bytes)?))
         });
         Ok(Self(sizes.into_iter().collect::<Result<_>>()?))
