@@ -101,6 +101,10 @@ const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["READONLY", "NOREPLICAS", "MISCONF", 
 /// What Redis 6 and Upstash put before an error that a script raised.
 const RAISED: &str = "ERR Error running script";
 
+/// What Redis says in place of `NOAUTH` if the command is as large as a script of ours
+/// (<https://github.com/redis/redis/blob/7.0/src/networking.c>, `processMultibulkBuffer`).
+const LARGE_NOAUTH: &str = "ERR Protocol error: unauthenticated ";
+
 /// What `edgelock-bridge` says in place of an answer that is larger than it may be.
 const TOO_LARGE: &str = "TOOLARGE ";
 
@@ -167,6 +171,9 @@ fn is_raised(text: &str) -> bool {
 
 /// The code with which `text` begins; empty if it does not begin with one, even if it contains one.
 fn code(text: &str) -> &'static str {
+    if text.starts_with(LARGE_NOAUTH) {
+        return "NOAUTH";
+    }
     let is_place = |word: &&str| {
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
         is_number || word.starts_with(['(', '@']) || *word == "to" || word.starts_with("f_")

@@ -60,6 +60,8 @@ fn a_code_counts_only_as_the_first_word_of_what_redis_said() {
 400 unavailable no {"error":"BusyLoadingError: Redis is loading"}
 400 unavailable no {"error":"ReadOnly: You can't write against a read only replica."}
 400 unauthorized no {"error":"\"NOAUTH\": Authentication required."}
+# A large command that came before AUTH.
+400 unauthorized no {"error":"ERR Protocol error: unauthenticated multibulk length"}
 # The same behind words of another bridge.
 500 unavailable no {"error":"Failed to execute Redis command: BUSY Redis is busy running a script."}
 500 refused no {"error":"Failed to execute Redis command: ERR unknown command 'EVAL'"}

@@ -301,6 +301,8 @@ const REASONS: &str = "\
 400 forbidden_key NOPERM User app has no permissions to access the 'a command' key
 400 forbidden_command NOPERM this user has no permissions to run the 'eval' command
 400 no_password NOAUTH Authentication required.
+400 no_password ERR Protocol error: unauthenticated multibulk length
+400 no_password ERR Protocol error: unauthenticated bulk length
 503 no_password NOAUTH Authentication required.
 503 no_password ERR Redis wants a password, and the bridge has none or a wrong one; nothing was executed
 404 no_bridge not here
