@@ -58,6 +58,18 @@ export const hosts: Suite = {
     }
   },
 
+  async a_host_without_fetch_is_told_so_and_nothing_was_sent() {
+    const own = Object.getOwnPropertyDescriptor(globalThis, "fetch")!;
+    const lock = new Client({ url: "https://bridge.example", credential: "credential", maxAttempts: 1 }).lock("a");
+    Object.defineProperty(globalThis, "fetch", { configurable: true, value: undefined });
+    try {
+      const { message, isOutcomeUnknown } = await fails("unavailable", lock.tryAcquire());
+      check(message.includes("this host has no fetch") && !isOutcomeUnknown, message);
+    } finally {
+      Object.defineProperty(globalThis, "fetch", own);
+    }
+  },
+
   async calls_that_share_a_signal_are_all_ended_and_no_leak_is_suspected(stack) {
     const warnings: string[] = [];
     const warned = ({ message }: Error) => void warnings.push(message);

@@ -45,19 +45,24 @@ export class Exchange {
 
   async run(send, url, headers, body, bodyLimit, timeoutMs) {
     let answer;
+    let isAsked = false;
     try {
+      // Jest's jsdom has none.
+      const ask = send ?? globalThis.fetch;
+      if (ask === undefined) throw new TypeError("this host has no fetch");
       this.controller = new AbortController();
       this.timer = setTimeout(() => {
         this.end(TIMED_OUT, 0, undefined, "");
         this.controller.abort();
       }, timeoutMs);
       const { signal } = this.controller;
-      answer = begun(await (send ?? fetch)(url, { method: "POST", redirect: "manual", headers, body, signal }));
+      isAsked = true;
+      answer = begun(await ask(url, { method: "POST", redirect: "manual", headers, body, signal }));
     } catch (error) {
       // Waits, in case `send` threw at once: Rust is still in the call that sends, and maybe inside
       // of `done`.
       await undefined;
-      return this.end(wasSent(error) ? NO_RESPONSE : NOT_SENT, 0, undefined, reason(error), error);
+      return this.end(isAsked && wasSent(error) ? NO_RESPONSE : NOT_SENT, 0, undefined, reason(error), error);
     }
     return this.take(answer, bodyLimit);
   }
