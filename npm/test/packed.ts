@@ -55,6 +55,15 @@ const tests = {
     throw new Error("the public API has changed. If that is meant: cp target/api.d.ts npm/api.d.ts");
   },
 
+  a_host_without_text_decoder_is_told_so() {
+    // As Jest's jsdom.
+    const script = `delete globalThis.TextDecoder;
+      const { Client } = require(${JSON.stringify(resolve(installed))});
+      try { new Client({ url: "https://bridge.example", credential: "credential" }).lock("a"); } catch ({ message, advice }) { console.log(message, advice); }`;
+    const said = execFileSync("node", ["--eval", script], { encoding: "utf8" });
+    check(said.startsWith("this host has no TextDecoder") && said.includes("node:util"), said);
+  },
+
   it_is_packed_the_same_each_time() {
     beside((folder) => {
       execFileSync("npm", ["pack", "--silent", "--pack-destination", folder, join(process.cwd(), "npm/dist")]);

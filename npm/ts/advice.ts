@@ -46,6 +46,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   path_is_command: "Look at the path of the address, which the bridge takes for a command: most bridges want none.",
   no_environment: "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env.",
   no_crypto: "Use a newer host: Node has it from version 20 on, and every edge and browser has it.",
+  no_text: "Set `globalThis.TextDecoder` and `TextEncoder` before: in Jest's jsdom, to those of node:util.",
   no_wasm: "Let the host run WebAssembly: in a page's Content-Security-Policy, `script-src` needs 'wasm-unsafe-eval'; in a Worker or an edge function, import edgelock by its name, so that the bundler takes the entry for that host. The `cause` says what the host refuses.",
 };
 

@@ -165,7 +165,7 @@ export class InternalError extends EdgelockError {
   declare readonly code: "internal";
 
   /** @internal */
-  constructor(message: string, cause: unknown, reason?: "no_wasm") {
+  constructor(message: string, cause: unknown, reason?: "no_wasm" | "no_text") {
     super({ code: "internal", message, isOutcomeUnknown: reason === undefined, cause, reason });
   }
 }

@@ -43,6 +43,8 @@ export class Instance {
     try {
       this.raw = instantiate(load(), (exports) => this.#guard(exports));
     } catch (error) {
+      const lacking = ["TextDecoder", "TextEncoder"].find((name) => Reflect.get(globalThis, name) === undefined);
+      if (lacking !== undefined) throw new InternalError(`this host has no ${lacking}`, error, "no_text");
       throw new InternalError("this host does not run the wasm module", error, "no_wasm");
     }
   }

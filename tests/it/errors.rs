@@ -348,7 +348,7 @@ async fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
     assert_eq!(names.collect::<BTreeSet<_>>(), reasons);
     told.retain(|key, _| !reasons.contains(key.as_str()));
     // These are JavaScript's.
-    for own in ["internal", "no_environment", "no_crypto", "no_wasm"] {
+    for own in ["internal", "no_environment", "no_crypto", "no_wasm", "no_text"] {
         assert!(told.remove(own).is_some(), "{own}");
     }
     assert_eq!(told.len(), 27);
