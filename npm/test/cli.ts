@@ -433,6 +433,13 @@ const examines: Suite = {
     reading.close();
   },
 
+  async a_user_of_redis_that_may_have_one_prefix_is_asked_for_it(stack) {
+    const keyless = await refusing(stack, "NOPERM this user has no permissions to access one of the keys used as arguments");
+    check((await examined(["--url", keyless.url])).failed.includes("give that by --prefix"), "it says so");
+    check(!(await examined(["--url", keyless.url, "--prefix", stack.mark])).failed.includes("--prefix"), "it is given");
+    keyless.close();
+  },
+
   async whether_waiters_are_told_is_tried_and_not_believed(stack) {
     const silent = await between(stack.bridge.url, () => ({ behind: (headers) => (headers.delete("x-edgelock-bridge"), false) }));
     const polling = await examined(["--url", silent.url]);
