@@ -38,7 +38,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   unexpected_reply: LOOK_AT_THE_ADDRESS,
   internal: "Please report it, with its `cause`.",
   never_expires: "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, call `forceRelease`.",
-  forbidden_key: "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands.",
+  forbidden_key: "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands. If it may use only names with a prefix, give that (`prefix`, `--prefix`).",
   forbidden_command: "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
   no_scripts: "Each operation of a lock is a script, and this Redis runs none: let it have `EVAL` and `EVALSHA` (look for `rename-command` in its configuration), or use another.",
   no_password: "Give the bridge the password of its Redis; its log says more.",

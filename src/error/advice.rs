@@ -98,7 +98,7 @@ const fn on(reason: Reason) -> &'static str {
             "It is no lock of edgelock, which always expires: if data is stored under the lock's name, lock another name; if not, call `force_release`."
         }
         Reason::ForbiddenKey => {
-            "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands."
+            "Let the bridge's user of Redis use these keys (`ACL SETUSER … ~pattern`): the lock's name, what begins with it in braces, and those of your commands. If it may use only names with a prefix, give that (`prefix`, `--prefix`)."
         }
         Reason::ForbiddenCommand => {
             "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."

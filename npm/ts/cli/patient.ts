@@ -44,9 +44,6 @@ export class Patient {
   advice(error: Error): string | undefined {
     const isOtherDialect = this.where.webdis === undefined && /^webdis/i.test(this.#last?.headers.get("server") ?? "");
     if (isOtherDialect) return "It is a webdis: give its user by --webdis, and the password as EDGELOCK_BRIDGE_CREDENTIAL.";
-    if (!(error instanceof EdgelockError)) return undefined;
-    const isOfKey = error.code === "unauthorized" && /\bNOPERM\b.* key/.test(error.message);
-    const ownPrefix = "If the bridge's user of Redis may have only names with a prefix, give that by --prefix. Else:";
-    return isOfKey && this.where.prefix === undefined ? `${ownPrefix} ${error.advice}` : error.advice;
+    return error instanceof EdgelockError ? error.advice : undefined;
   }
 }
