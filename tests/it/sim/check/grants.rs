@@ -76,11 +76,13 @@ impl Check {
                 }
             }
             // Whatever its repeats find.
-            Script::Turn if is_turn(reply) && record.took.insert(run.token().to_owned()) => {
-                if !before.is_empty() {
-                    let what = format!("a turn runs beside {before:?} of {name}");
-                    self.fail(Invariant::OneHolder, what);
-                }
+            Script::Turn
+                if is_turn(reply)
+                    && record.took.insert(run.token().to_owned())
+                    && !before.is_empty() =>
+            {
+                let what = format!("a turn runs beside {before:?} of {name}");
+                self.fail(Invariant::OneHolder, what);
             }
             // A repeat of a forced release does nothing.
             Script::ForceRelease | Script::ForceAll | Script::ForceLimits

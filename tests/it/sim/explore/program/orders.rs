@@ -72,7 +72,7 @@ async fn all(
     poll_fn(|context| {
         orders.retain_mut(|order| match order.as_mut().poll(context) {
             Poll::Ready(one) => {
-                told = one.and(told.clone());
+                told = one.and_then(|()| told.clone());
                 false
             }
             Poll::Pending => true,
