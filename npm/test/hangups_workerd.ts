@@ -1,11 +1,10 @@
 // Callers that hang up on a Worker, in workerd: each call, at each of its requests, by a reset and
 // by a closed connection, with the compatibility flag `enable_request_signal` and without.
-import { once } from "node:events";
-import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { Between } from "./between.js";
 import { check, equal, eventually, runTests, sleep, Stack, take } from "./harness.js";
 import { type Asked, verbs } from "./hangups_worker.js";
-import { serve } from "./serve.js";
+import { post, serve } from "./serve.js";
 
 const [, , workerd = "", folder = ""] = process.argv;
 const { EDGELOCK_BRIDGE_URL: url = "", EDGELOCK_BRIDGE_CREDENTIAL: credential = "" } = process.env;
@@ -17,8 +16,8 @@ type Host = keyof typeof hosts;
 
 /** How a caller hangs up. Of a connection that is merely closed workerd takes no notice. */
 const ways = {
-  reset: ({ socket }: ReturnType<typeof request>) => void socket?.resetAndDestroy(),
-  closed: ({ socket }: ReturnType<typeof request>) => void socket?.destroy(),
+  reset: ({ socket }: ClientRequest) => void socket?.resetAndDestroy(),
+  closed: ({ socket }: ClientRequest) => void socket?.destroy(),
 };
 type Way = keyof typeof ways;
 
@@ -74,7 +73,7 @@ class Call {
   readonly #host: Host;
   readonly #verb: string;
   #url = "";
-  #sent: ReturnType<typeof request> | undefined;
+  #sent: ClientRequest | undefined;
 
   constructor(host: Host, verb: string, gate = new Gate()) {
     this.#host = host;
@@ -89,15 +88,10 @@ class Call {
     return this.again(token);
   }
 
-  async again(token = ""): Promise<string> {
+  again(token = ""): Promise<string> {
     const asked: Asked = { url: this.#url, credential, prefix: this.stack.mark, verb: this.#verb, token };
-    const sent = request(hosts[this.#host], { method: "POST", agent: false });
+    const { sent, text } = post(hosts[this.#host], asked);
     this.#sent = sent;
-    sent.end(JSON.stringify(asked));
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
-    let text = "";
-    for await (const piece of response) text += String(piece);
-    if (response.statusCode !== 200) throw new Error(text);
     return text;
   }
 

@@ -1,5 +1,7 @@
 // A Worker in workerd, for a test that runs beside it.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
@@ -23,4 +25,18 @@ export async function serve(workerd: string, folder: string, config = "config.ca
     if (inspector !== undefined && worker !== undefined) return { inspector, worker };
   }
   throw new Error("workerd does not listen");
+}
+
+/** Posts to a Worker. Its caller may hang up on what was sent; the text is of a good answer. */
+export function post(url: string, body: object): { readonly sent: ClientRequest; readonly text: Promise<string> } {
+  const sent = request(url, { method: "POST", agent: false });
+  sent.end(JSON.stringify(body));
+  const answered = async () => {
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    let text = "";
+    for await (const piece of response) text += String(piece);
+    if (response.statusCode !== 200) throw new Error(text);
+    return text;
+  };
+  return { sent, text: answered() };
 }

@@ -1,10 +1,8 @@
 // Shared turns of requests to a Worker, in workerd. Each request can go on only by events of its
 // own, and is gone when its caller hangs up.
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
 import { Between } from "./between.js";
 import { check, equal, eventually, runTests, Stack } from "./harness.js";
-import { serve } from "./serve.js";
+import { post, serve } from "./serve.js";
 import type { Asked, Told } from "./turns_worker.js";
 
 const [, , workerd = "", folder = ""] = process.argv;
@@ -47,17 +45,23 @@ class Sale {
   readonly gate = new Gate();
   #url = "";
 
-  async open(): Promise<this> {
-    this.#url = await this.gate.server.listen();
-    await this.stack.redis("SET ~stock 1000");
-    return this;
+  /** A sale whose requests, from this number on, do not arrive until its gate is opened. */
+  static async closedAt(request: number): Promise<Sale> {
+    const sale = new Sale();
+    sale.gate.closeAt(request);
+    sale.#url = await sale.gate.server.listen();
+    await sale.stack.redis("SET ~stock 1000");
+    return sale;
   }
 
   /** Places an order, and waits until the Worker has it. Returns its outcome. */
   async place(order: number, background: boolean, signal?: AbortSignal, heeds = false): Promise<{ readonly told: Promise<Told> }> {
     const before = await arrived();
     const asked: Asked = { url: this.#url, credential, prefix: this.stack.mark, background, heeds };
-    const told = post(`${worker}${order}`, JSON.stringify(asked), signal);
+    const { sent, text } = post(`${worker}${order}`, asked);
+    // To hang up is to reset the connection: workerd goes on if it is merely closed.
+    signal?.addEventListener("abort", () => sent.socket?.resetAndDestroy());
+    const told = text.then((text) => JSON.parse(text) as Told);
     told.catch(() => {});
     await eventually(async () => (await arrived()) > before);
     return { told };
@@ -79,95 +83,17 @@ class Sale {
   }
 }
 
-/** The answer. To hang up is to reset the connection: workerd goes on if it is merely closed. */
-async function post(url: string, body: string, hangUp?: AbortSignal): Promise<Told> {
-  const sent = request(url, { method: "POST", agent: false });
-  hangUp?.addEventListener("abort", () => sent.socket?.resetAndDestroy());
-  sent.end(body);
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  let text = "";
-  for await (const piece of response) text += String(piece);
-  if (response.statusCode !== 200) throw new Error(text);
-  return JSON.parse(text) as Told;
-}
-
 const arrived = async (): Promise<number> => Number(await (await fetch(worker)).text());
 const lefts = (told: readonly Told[]) => told.map((told) => ("left" in told ? told.left : told.code));
 
-async function a_hundred_requests_at_once_share_two_turns(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(1);
-  const told = await sale.placeAll(100, true);
-  sale.gate.open();
-  const answers = await Promise.all(told);
-  equal(lefts(answers), Array.from({ length: 100 }, (_, order) => 999 - order));
-  equal(new Set(answers.map((told) => "fence" in told && told.fence)).size, 2);
-  equal(sale.gate.seen, 4);
-  await sale.check(100);
-}
-
-async function callers_that_hang_up_while_they_wait_cost_the_others_nothing(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(1);
-  const stop = new AbortController();
-  const stays = (order: number) => order % 3 !== 2;
-  const signals = new Map(Array.from({ length: 30 }, (_, order) => order).filter((order) => !stays(order)).map((order) => [order, stop.signal]));
-  const told = await sale.placeAll(30, true, signals);
-  stop.abort();
-  sale.gate.open();
-  const answers = await Promise.all(told.filter((_, order) => stays(order)));
-  check(answers.every((told) => "left" in told), JSON.stringify(answers));
-  await sale.check(20);
-}
-
-async function an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(2);
-  const stop = new AbortController();
-  await sale.placeAll(2, true, new Map([[1, stop.signal]]));
-  stop.abort();
-  sale.gate.open();
-  await eventually(async () => (await sale.stack.redis("HLEN ~orders")) === 2);
-  await sale.check(2);
-}
-
-/** The first nine that wait are gone: the driver calls more and more, until one comes. */
-async function whoever_waits_behind_callers_that_hung_up_is_called_to_drive(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(2);
-  const stop = new AbortController();
-  const signals = new Map(Array.from({ length: 9 }, (_, at) => [at + 1, stop.signal]));
-  const told = await sale.placeAll(14, true, signals);
-  stop.abort();
-  sale.gate.open();
-  // They look for themselves less often than they wait here.
-  const answers = await Promise.all([told[0]!, ...told.slice(10)]);
-  check(answers.every((told) => "left" in told), JSON.stringify(answers));
-  await sale.check(5);
-}
-
-async function an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(2);
-  const stop = new AbortController();
-  const signals = new Map(Array.from({ length: 5 }, (_, at) => [at + 2, stop.signal]));
-  const told = await sale.placeAll(10, true, signals, true);
-  stop.abort();
-  // workerd reports what happened before these requests before it answers them.
-  for (let requests = 0; requests < 20; requests++) await arrived();
-  sale.gate.open();
-  const answers = await Promise.all(told.filter((_, order) => !signals.has(order)));
-  equal(lefts(answers), [999, 998, 997, 996, 995]);
-  equal(await sale.stack.redis("HLEN ~orders"), 5);
-  await sale.check(5);
-}
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at);
+const each = <Value>(orders: readonly number[], value: Value): Map<number, Value> => new Map(orders.map((order) => [order, value]));
 
 /** The driver of the second turn, of 9, hangs up while that request of it is held up. */
 async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly sale: Sale; readonly others: Promise<Told[]> }> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(2);
+  const sale = await Sale.closedAt(2);
   const stop = new AbortController();
-  const told = await sale.placeAll(10, background, new Map([[1, stop.signal]]));
+  const told = await sale.placeAll(10, background, each([1], stop.signal));
   sale.gate.open(request);
   equal(lefts([await told[0]!]), [999]);
   await eventually(() => sale.gate.seen >= request);
@@ -175,59 +101,102 @@ async function hangUp(request: 3 | 4, background: boolean): Promise<{ readonly s
   return { sale, others: Promise.all(told.slice(2)) };
 }
 
-async function a_driver_that_hangs_up_goes_on_in_the_background(): Promise<void> {
-  for (const request of [3, 4] as const) {
-    const { sale, others } = await hangUp(request, true);
-    sale.gate.open();
-    equal(lefts(await others), [997, 996, 995, 994, 993, 992, 991, 990]);
-    equal(sale.gate.seen, 4);
-    await sale.check(10);
-  }
-}
-
-async function a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next(): Promise<void> {
-  const { sale, others } = await hangUp(3, false);
-  // The next driver sends that request.
-  await eventually(() => sale.gate.seen > 3);
-  sale.gate.open();
-  equal(lefts(await others), [998, 997, 996, 995, 994, 993, 992, 991]);
-  await sale.check(9);
-}
-
-/** The next driver does not wait for the ttl, which is as long as the others wait. */
-async function a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next(): Promise<void> {
-  const sale = await new Sale().open();
-  sale.gate.closeAt(2);
-  sale.gate.withheld = 3;
-  const stop = new AbortController();
-  const told = await sale.placeAll(10, false, new Map([[1, stop.signal]]));
-  sale.gate.open();
-  equal(lefts([await told[0]!]), [999]);
-  await eventually(() => sale.gate.answered === 3);
-  stop.abort();
-  equal(lefts(await Promise.all(told.slice(2))), [998, 997, 996, 995, 994, 993, 992, 991]);
-  equal(sale.gate.seen, 5);
-  await sale.check(9);
-}
-
-async function a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone(): Promise<void> {
-  const { sale, others } = await hangUp(4, false);
-  for (const unknown of await others) check("isOutcomeUnknown" in unknown && unknown.isOutcomeUnknown, JSON.stringify(unknown));
-  sale.gate.open();
-  const next = await (await sale.place(10, false)).told;
-  check("left" in next, JSON.stringify(next));
-  await sale.check(2);
-}
-
 const tests = {
-  a_hundred_requests_at_once_share_two_turns,
-  callers_that_hang_up_while_they_wait_cost_the_others_nothing,
-  an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up,
-  whoever_waits_behind_callers_that_hung_up_is_called_to_drive,
-  an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed,
-  a_driver_that_hangs_up_goes_on_in_the_background,
-  a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
-  a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next,
-  a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone,
+  async a_hundred_requests_at_once_share_two_turns() {
+    const sale = await Sale.closedAt(1);
+    const told = await sale.placeAll(100, true);
+    sale.gate.open();
+    const answers = await Promise.all(told);
+    equal(lefts(answers), numbers(0, 100).map((order) => 999 - order));
+    equal([new Set(answers.map((told) => "fence" in told && told.fence)).size, sale.gate.seen], [2, 4]);
+    await sale.check(100);
+  },
+
+  async callers_that_hang_up_while_they_wait_cost_the_others_nothing() {
+    const [sale, stop] = [await Sale.closedAt(1), new AbortController()];
+    const stays = (order: number) => order % 3 !== 2;
+    const told = await sale.placeAll(30, true, each(numbers(0, 30).filter((order) => !stays(order)), stop.signal));
+    stop.abort();
+    sale.gate.open();
+    const answers = await Promise.all(told.filter((_, order) => stays(order)));
+    check(answers.every((told) => "left" in told), JSON.stringify(answers));
+    await sale.check(20);
+  },
+
+  async an_order_that_waits_alone_has_its_turn_though_its_caller_hung_up() {
+    const [sale, stop] = [await Sale.closedAt(2), new AbortController()];
+    await sale.placeAll(2, true, each([1], stop.signal));
+    stop.abort();
+    sale.gate.open();
+    await eventually(async () => (await sale.stack.redis("HLEN ~orders")) === 2);
+    await sale.check(2);
+  },
+
+  /** The first nine that wait are gone: the driver calls more and more, until one comes. */
+  async whoever_waits_behind_callers_that_hung_up_is_called_to_drive() {
+    const [sale, stop] = [await Sale.closedAt(2), new AbortController()];
+    const told = await sale.placeAll(14, true, each(numbers(1, 10), stop.signal));
+    stop.abort();
+    sale.gate.open();
+    // They look for themselves less often than they wait here.
+    const answers = await Promise.all([told[0]!, ...told.slice(10)]);
+    check(answers.every((told) => "left" in told), JSON.stringify(answers));
+    await sale.check(5);
+  },
+
+  async an_order_whose_caller_hangs_up_before_its_turn_begins_is_not_placed() {
+    const [sale, stop] = [await Sale.closedAt(2), new AbortController()];
+    const signals = each(numbers(2, 7), stop.signal);
+    const told = await sale.placeAll(10, true, signals, true);
+    stop.abort();
+    // workerd reports what happened before these requests before it answers them.
+    for (let requests = 0; requests < 20; requests++) await arrived();
+    sale.gate.open();
+    equal(lefts(await Promise.all(told.filter((_, order) => !signals.has(order)))), [999, 998, 997, 996, 995]);
+    equal(await sale.stack.redis("HLEN ~orders"), 5);
+    await sale.check(5);
+  },
+
+  async a_driver_that_hangs_up_goes_on_in_the_background() {
+    for (const request of [3, 4] as const) {
+      const { sale, others } = await hangUp(request, true);
+      sale.gate.open();
+      equal(lefts(await others), [997, 996, 995, 994, 993, 992, 991, 990]);
+      equal(sale.gate.seen, 4);
+      await sale.check(10);
+    }
+  },
+
+  async a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {
+    const { sale, others } = await hangUp(3, false);
+    // The next driver sends that request.
+    await eventually(() => sale.gate.seen > 3);
+    sale.gate.open();
+    equal(lefts(await others), [998, 997, 996, 995, 994, 993, 992, 991]);
+    await sale.check(9);
+  },
+
+  /** The next driver does not wait for the ttl, which is as long as the others wait. */
+  async a_driver_that_is_gone_while_it_acquires_leaves_the_lock_to_the_next() {
+    const [sale, stop] = [await Sale.closedAt(2), new AbortController()];
+    sale.gate.withheld = 3;
+    const told = await sale.placeAll(10, false, each([1], stop.signal));
+    sale.gate.open();
+    equal(lefts([await told[0]!]), [999]);
+    await eventually(() => sale.gate.answered === 3);
+    stop.abort();
+    equal(lefts(await Promise.all(told.slice(2))), [998, 997, 996, 995, 994, 993, 992, 991]);
+    equal(sale.gate.seen, 5);
+    await sale.check(9);
+  },
+
+  async a_driver_that_is_gone_behind_its_commit_leaves_its_items_unknown_and_those_alone() {
+    const { sale, others } = await hangUp(4, false);
+    for (const unknown of await others) check("isOutcomeUnknown" in unknown && unknown.isOutcomeUnknown, JSON.stringify(unknown));
+    sale.gate.open();
+    const next = await (await sale.place(10, false)).told;
+    check("left" in next, JSON.stringify(next));
+    await sale.check(2);
+  },
 };
 runTests(Object.entries(tests), console.log).then((passed) => process.exit(passed ? 0 : 1));
