@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use testkit::paths;
 use testkit::paths::tool;
 use testkit::programs::{run, script};
-use testkit::worker_build::with_tools;
+use testkit::worker_build::{QUICK, with_tools};
 
 use crate::npm_test::program;
 use crate::setup::WORKER_BUILD;
@@ -37,7 +37,7 @@ pub(super) struct Desk {
 
 const CARGO: &str = r#"case "$PWD $1 $2" in
     */fresh/edgelock" xtask build-worker") export CARGO_TARGET_DIR="$QUICK_TARGET" CARGO_NET_OFFLINE=true
-        export CARGO_PROFILE_RELEASE_LTO=false npm_config_offline=false EDGELOCK_CLONE="$PWD"
+        export npm_config_offline=false EDGELOCK_CLONE="$PWD"
         shift; exec "$QUICK_XTASK" "$@" ;;
 esac
 case "$1 $2" in
@@ -82,6 +82,7 @@ impl Desk {
 
         let mut command = paths::command("sh");
         with_tools(&mut command)
+            .envs(QUICK)
             .env("PATH", paths::path_with([at("programs/bin")]))
             .env("QUICK_XTASK", xtask)
             .env("QUICK_TARGET", target())
