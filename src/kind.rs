@@ -13,7 +13,6 @@ mod rows;
 #[cfg(test)]
 mod short;
 
-use std::ptr;
 use std::time::Duration;
 
 use crate::command::Words;
@@ -22,7 +21,7 @@ use crate::name::Name;
 use crate::percent;
 use crate::token::{Session, Token};
 use crate::ttl;
-use rows::{Row, Waking};
+use rows::{Row, Waking, Which};
 
 use lua::script;
 
@@ -100,6 +99,10 @@ impl Kind {
 
     const fn of(row: &'static Row) -> Self {
         Self { row, owner: None, signal_list: None, wants: String::new() }
+    }
+
+    fn is(&self, which: Which) -> bool {
+        self.row.which == which
     }
 
     /// What it is at each server of a quorum: the quorum's mutex, or refused.
@@ -192,12 +195,12 @@ impl Kind {
 
     /// Whether the result of its work can be had in place of the lock.
     pub(crate) fn keeps_result(&self) -> bool {
-        ptr::eq(self.row, &rows::ONCE)
+        self.is(Which::Once)
     }
 
     /// How long it is held if nobody says so.
     pub(crate) fn lasts(&self) -> Duration {
-        match ptr::eq(self.row, &rows::RESERVATIONS) {
+        match self.is(Which::Reservations) {
             true => Duration::from_secs(10 * 60),
             false => ttl::DEFAULT,
         }
@@ -227,10 +230,10 @@ impl Kind {
 
     /// How many may have it at once.
     pub(crate) fn at_once(&self) -> u64 {
-        if ptr::eq(self.row, &rows::READER) {
+        if self.is(Which::Reader) {
             return u64::MAX;
         }
-        let permits = self.permits().filter(|_| ptr::eq(self.row, &rows::SEMAPHORE));
+        let permits = self.permits().filter(|_| self.is(Which::Semaphore));
         permits.map_or(1, |(permits, ..)| permits.into())
     }
 
@@ -292,7 +295,7 @@ impl Kind {
     /// Has whoever has its label have so many of its units at most.
     pub(crate) fn set_most(&mut self, most: u32) -> Result<(), Fault> {
         match self.permits() {
-            Some((units, weight, _)) if ptr::eq(self.row, &rows::RESERVATIONS) && most > 0 => {
+            Some((units, weight, _)) if self.is(Which::Reservations) && most > 0 => {
                 self.want(units, weight, Some(most));
                 Ok(())
             }
@@ -321,7 +324,7 @@ impl Kind {
 impl Kind {
     /// Lets it take the lock from its holder.
     pub(crate) fn set_take_over(&mut self) -> Result<(), Fault> {
-        let is_plain = ptr::eq(self.row, &rows::MUTEX) && self.signal_list.is_none();
+        let is_plain = self.is(Which::Mutex) && self.signal_list.is_none();
         refuse((!is_plain).then_some(
             "only a plain lock behind one bridge, without a signal list, is taken over",
         ))?;
@@ -330,7 +333,7 @@ impl Kind {
     }
 
     pub(crate) fn takes_over(&self) -> bool {
-        ptr::eq(self.row, &rows::TAKING_OVER)
+        self.is(Which::TakingOver)
     }
 }
 

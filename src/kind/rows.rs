@@ -8,6 +8,7 @@ use crate::command::Words;
 use crate::name::Name;
 
 pub(super) struct Row {
+    pub(super) which: Which,
     pub(super) scripts: Scripts,
     /// The scripts of a lock that also feeds a list when it is free.
     pub(super) signalling: Option<Scripts>,
@@ -21,6 +22,19 @@ pub(super) struct Row {
     /// Runs commands as if under the lock, or takes it; and under the lock, which it gives on.
     pub(super) turns: Option<[Script; 2]>,
     pub(super) refusals: Refusals,
+}
+
+/// What a row is asked for that says nothing of it otherwise. It is not compared by its address:
+/// that would link the scripts of all kinds into each program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    Mutex,
+    TakingOver,
+    Semaphore,
+    Reservations,
+    Reader,
+    Once,
+    Other,
 }
 
 /// How waiters are woken.
@@ -65,12 +79,14 @@ const fn none(_: &Name, _: &str, _: &mut Words) {}
 
 /// The row of a kind that has what most have.
 const fn row(
+    which: Which,
     scripts: Scripts,
     keys: fn(&Name, &str, &mut Words),
     waking: Waking,
     refusals: Refusals,
 ) -> Row {
     Row {
+        which,
         scripts,
         signalling: None,
         keys,
@@ -84,6 +100,7 @@ const fn row(
 
 /// One token holds it. It is stored as other libraries lock the same key.
 pub(super) static MUTEX: Row = Row {
+    which: Which::Mutex,
     scripts: scripts!(mutex),
     signalling: Some(scripts!(signalling)),
     keys: none,
@@ -97,6 +114,7 @@ pub(super) static MUTEX: Row = Row {
 /// The same lock for one that takes it over. It goes ahead of the queue, and does not stand in it.
 #[rustfmt::skip]
 pub(super) static TAKING_OVER: Row = row(
+    Which::TakingOver,
     scripts!(take_over),
     none,
     Waking::Poll,
@@ -111,6 +129,7 @@ pub(super) static TAKING_OVER: Row = row(
 /// An owner holds it, and may enter again. It is stored as Redisson's `RLock`.
 #[rustfmt::skip]
 pub(super) static REENTRANT: Row = row(
+    Which::Other,
     scripts!(reentrant),
     none,
     Waking::Broadcast(Name::redisson_channel),
@@ -126,6 +145,7 @@ pub(super) static REENTRANT: Row = row(
 
 /// Permits, of which so many may be held at once, each with a token, a fence and an end of its own.
 pub(super) static SEMAPHORE: Row = row(
+    Which::Semaphore,
     scripts!(semaphore),
     |name, _, words| words.key(&[name.stem(), ":holds"]),
     Waking::HandOver,
@@ -143,6 +163,7 @@ const OF_SEMAPHORES: Refusals = Refusals {
 /// Permits of several semaphores at once, all or none. Each is stored as that semaphore has it.
 #[rustfmt::skip]
 pub(super) static LIMITS: Row = row(
+    Which::Other,
     scripts!(limits),
     |name, id, words| {
         words.key(&[name.stem(), ":holds"]);
@@ -159,6 +180,7 @@ pub(super) static LIMITS: Row = row(
 /// one fence.
 #[rustfmt::skip]
 pub(super) static MULTI: Row = row(
+    Which::Other,
     scripts!(multi),
     |name, id, words| of_others(&[":fence", ":queue"], name, id, words),
     Waking::Tell,
@@ -186,6 +208,7 @@ fn of_others(suffixes: &[&str], name: &Name, id: &str, words: &mut Words) {
 /// falls back goes to whoever asks next.
 #[rustfmt::skip]
 pub(super) static RESERVATIONS: Row = row(
+    Which::Reservations,
     scripts!(reservations),
     |name, _, words| {
         words.key(&[name.stem(), ":holds"]);
@@ -203,17 +226,20 @@ pub(super) static RESERVATIONS: Row = row(
 
 /// One writer, stored as the holder of a mutex, or readers that share the name: each with a token,
 /// a fence and an end of its own.
-pub(super) static WRITER: Row = read_write(Some(script!(read_write::DOWNGRADE)), None);
+pub(super) static WRITER: Row =
+    read_write(Which::Other, Some(script!(read_write::DOWNGRADE)), None);
 
 pub(super) static READER: Row = read_write(
+    Which::Reader,
     None,
     Some("a reader has no turns that callers could share: others read at the same time"),
 );
 
 /// They differ only in the downgrade, and in why callers may not share turns.
 #[rustfmt::skip]
-const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
+const fn read_write(which: Which, downgrade: Option<Script>, turns: Option<&'static str>) -> Row {
     Row {
+        which,
         scripts: scripts!(read_write),
         signalling: None,
         keys: |name, _, words| {
@@ -238,6 +264,7 @@ const fn read_write(downgrade: Option<Script>, turns: Option<&'static str>) -> R
 /// queue: they want the result, which all can have at once, so all are told.
 #[rustfmt::skip]
 pub(super) static ONCE: Row = row(
+    Which::Once,
     scripts!(once),
     |name, _, words| words.key(&[&kept(name)]),
     Waking::Broadcast(kept),
@@ -257,6 +284,7 @@ pub(super) fn kept(name: &Name) -> String {
 /// it.
 #[rustfmt::skip]
 pub(super) static QUORUM: Row = Row {
+    which: Which::Other,
     scripts: scripts!(quorum),
     signalling: None,
     keys: none,
