@@ -595,7 +595,7 @@ export const javascript: Suite = {
   async a_connection_that_was_refused_carried_nothing_where_the_host_tells_that_apart(stack) {
     const acquire = (error: unknown) => stack.client({ fetch: () => Promise.reject(error), maxAttempts: 1 }).lock("a").tryAcquire();
     const caused = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error("connect"), { code }) });
-    for (const code of ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]) {
+    for (const code of ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_TLS_CERT_ALTNAME_INVALID"]) {
       equal((await fails("unavailable", acquire(caused(code)))).isOutcomeUnknown, false);
       equal((await fails("unavailable", acquire(Object.assign(new TypeError(), { code })))).isOutcomeUnknown, false);
     }

@@ -29,7 +29,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   wrong_type: "Lock another name, or ask for the kind that is stored under this one. Data belongs under `{name}:…`, but not with an ending that edgelock has, such as `:fence` or `:queue`.",
   unauthorized: "Check the credential, and that it may run scripts.",
   refused: "Fix it on the bridge or Redis; asking again does not help.",
-  unavailable: "Try again later; if that does not help, see that the bridge and its Redis run, and that the address is right.",
+  unavailable: "Try again later; if that does not help, see that the bridge and its Redis run, that the address is right, and that this host trusts its certificate.",
   timed_out: COME_AGAIN,
   redirected: "Use the address that the bridge redirects to.",
   not_json: LOOK_AT_THE_ADDRESS,

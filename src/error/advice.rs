@@ -77,7 +77,7 @@ impl Error {
             }
             Self::Refused { .. } => "Fix it on the bridge or Redis; asking again does not help.",
             Self::Unavailable { .. } => {
-                "Try again later; if that does not help, see that the bridge and its Redis run, and that the address is right."
+                "Try again later; if that does not help, see that the bridge and its Redis run, that the address is right, and that this host trusts its certificate."
             }
             Self::TimedOut { .. } => COME_AGAIN,
             Self::BadResponse { kind, .. } => match kind.code() {

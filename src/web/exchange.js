@@ -9,7 +9,10 @@ const NOT_SENT = 5;
 
 // How hosts say that there was no connection: Node by the code of the cause, Bun by that of the
 // error, Deno in words. Others do not say.
-const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+const NO_CONNECTION = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT",
+  // Who does not trust a certificate sends nothing to its owner.
+  "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"];
 // A port that `fetch` refuses to use is said so in words.
 function wasSent(error) {
   try {
