@@ -57,11 +57,14 @@ const tests = {
 
   a_host_without_text_decoder_is_told_so() {
     // As Jest's jsdom.
-    const script = `delete globalThis.TextDecoder;
-      const { Client } = require(${JSON.stringify(resolve(installed))});
-      try { new Client({ url: "https://bridge.example", credential: "credential" }).lock("a"); } catch ({ message, advice }) { console.log(message, advice); }`;
-    const said = execFileSync("node", ["--eval", script], { encoding: "utf8" });
-    check(said.startsWith("this host has no TextDecoder") && said.includes("node:util"), said);
+    const client = `new (require(${JSON.stringify(resolve(installed))}).Client)({ url: "https://bridge.example", credential: "credential" }).lock("a")`;
+    const table = `new (require(${JSON.stringify(resolve(installed, "testing.cjs"))}).Table)()`;
+    for (const made of [client, table]) {
+      const script = `delete globalThis.TextDecoder;
+        try { ${made}; } catch ({ message, advice }) { console.log(message, advice); }`;
+      const said = execFileSync("node", ["--eval", script], { encoding: "utf8" });
+      check(said.startsWith("this host has no TextDecoder") && said.includes("node:util"), said);
+    }
   },
 
   it_is_packed_the_same_each_time() {

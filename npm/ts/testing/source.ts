@@ -25,5 +25,7 @@ export function use(source: () => WebAssembly.Module): void {
 /** A table with an instance of the module of its own. */
 export function rawTable(): RawTable {
   if (load === undefined) throw new Error("the table's wasm module is not loaded");
+  const lacking = ["TextDecoder", "TextEncoder"].find((name) => Reflect.get(globalThis, name) === undefined);
+  if (lacking !== undefined) throw new Error(`this host has no ${lacking}: set \`globalThis.${lacking}\` before, in Jest's jsdom to that of node:util`);
   return new (instantiate(load(), (exports) => exports).Table)();
 }
