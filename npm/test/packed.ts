@@ -67,6 +67,13 @@ const tests = {
     }
   },
 
+  what_runs_scripts_on_the_edges_conditions_may_require_it() {
+    // As Jest does with `@edge-runtime/jest-environment`. There no bundler replaces the import.
+    const script = 'console.log(typeof require("edgelock").Client)';
+    const node = ["--conditions=edge-light", "--eval", script];
+    equal(execFileSync("node", node, { cwd: join(installed, "../.."), encoding: "utf8" }), "function\n");
+  },
+
   it_is_packed_the_same_each_time() {
     beside((folder) => {
       execFileSync("npm", ["pack", "--silent", "--pack-destination", folder, join(process.cwd(), "npm/dist")]);
