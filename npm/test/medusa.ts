@@ -9,6 +9,26 @@ const providers = (stack: Stack): [EdgelockProvider, EdgelockProvider] => {
 const code = async (call: Promise<unknown>) => ((await thrown(call)) as { code?: string }).code;
 
 export const medusas: Suite = {
+  async medusa_may_name_no_key_and_more_than_one_lease_has(stack) {
+    const [a, b] = providers(stack);
+    equal(await a.execute([], async () => "done"), "done");
+    // As the lines of a large cart.
+    const keys = Array.from({ length: 70 }, (_, at) => `item:${at}`);
+    const others = (signal?: AbortSignal) => {
+      check(signal?.aborted === false, "it is told if a lock is lost");
+      return Promise.all([0, 35, 69].map((at) => code(b.acquire(`item:${at}`))));
+    };
+    equal(await a.execute(keys, others), ["held", "held", "held"]);
+    let inside = 0;
+    const alone = async () => {
+      check(++inside === 1, "alone");
+      await null;
+      inside--;
+    };
+    // The third waits for the first key, and must not keep the others from the last one.
+    await Promise.all([a.execute(keys, alone), b.execute([...keys].reverse(), alone), b.execute(["item:0", "item:69"], alone)]);
+  },
+
   async medusa_runs_one_job_at_a_time_under_all_its_keys(stack) {
     const [a, b] = providers(stack);
     let [inside, most, done] = [0, 0, 0];

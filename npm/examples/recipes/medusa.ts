@@ -11,6 +11,8 @@ interface Owned {
 
 const DAY = 24 * 3_600_000;
 const NOBODY = "*";
+/** As many names as one lease has at most. */
+const AT_ONCE = 32;
 const list = (keys: string | string[]): string[] => (Array.isArray(keys) ? keys : [keys]);
 const ms = (seconds: number | undefined, least: number): number | undefined => (seconds === undefined ? undefined : Math.max(Math.ceil(seconds * 1_000), least));
 
@@ -29,11 +31,21 @@ export class EdgelockProvider {
     this.#tag = `{${options.prefix ?? "medusa"}}`;
   }
 
-  /** Has all keys or none, and renews them while the job runs. */
-  execute<T>(keys: string | string[], job: (signal?: AbortSignal) => Promise<T>, args: { timeout?: number; expire?: number } = {}): Promise<T> {
-    const names = [...new Set(list(keys))].map((key) => this.#nameOf(key));
-    const locks = this.#client.lockAll(names, { ttl: ms(args.expire ?? 60, 1_000), wait: ms(args.timeout ?? 5, 1_000), maxHold: Infinity });
-    return locks.run(({ signal }) => job(signal));
+  /**
+   * Has all keys or none, and renews them while the job runs. Beyond 32 keys it takes 32 at a time,
+   * in one order, so that two callers never wait for each other.
+   */
+  async execute<T>(keys: string | string[], job: (signal?: AbortSignal) => Promise<T>, args: { timeout?: number; expire?: number } = {}): Promise<T> {
+    const names = [...new Set(list(keys))].sort().map((key) => this.#nameOf(key));
+    const options = { ttl: ms(args.expire ?? 60, 1_000), wait: ms(args.timeout ?? 5, 1_000), maxHold: Infinity };
+    const within = (from: number, outer?: AbortSignal): Promise<T> => {
+      if (from >= names.length) return job(outer);
+      // Who waits behind all waiters may wait for one that waits for what it has.
+      const locks = this.#client.lockAll(names.slice(from, from + AT_ONCE), { ...options, fair: from === 0 });
+      // A loss of the first ones tells the job too.
+      return locks.run(({ signal }) => within(from + AT_ONCE, signal), { signal: outer });
+    };
+    return within(0);
   }
 
   async acquire(keys: string | string[], args: Owned = {}): Promise<void> {
