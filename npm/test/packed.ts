@@ -129,6 +129,8 @@ const tests = {
     const map = JSON.parse(read("shared.js.map")) as { sources: string[]; sourcesContent: Array<string | null> };
     const at = map.sources.findIndex((source) => source.endsWith("ts/lease.ts"));
     check(map.sourcesContent[at]?.includes("export class Lease") ?? false, "the source of Lease is in the map");
+    // Vite looks for a source that is not there, and warns.
+    check(!map.sourcesContent.includes(null), "no source is left out");
   },
 
   types_are_precise() {
