@@ -19,6 +19,7 @@ over! {
         a_reader_does_not_become_the_writer,
         a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it,
         inspection_says_whether_it_is_read_and_by_whom,
+        inspection_lists_readers_whose_labels_redis_forgot,
     }
 }
 
@@ -259,6 +260,20 @@ async fn a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_i
     });
     assert_eq!(work.await, Ok(7));
     assert!(!stack.redis::<bool>("EXISTS a {a}:readers"));
+}
+
+/// A Redis that evicts keys may evict what is known of some readers, or of all.
+async fn inspection_lists_readers_whose_labels_redis_forgot(mut stack: Stack) {
+    let read = stack.read_write().read().label("r");
+    let mut readers = Vec::new();
+    for forgotten in ["{a}:fence", "{a}:holds"] {
+        for _ in 0..17 {
+            readers.push(read.try_acquire().await.unwrap());
+        }
+        let _: () = stack.redis(&format!("DEL {forgotten}"));
+        let found = read.inspect().await.unwrap();
+        assert!(found.is_read && found.holders.len() == readers.len(), "{forgotten}");
+    }
 }
 
 async fn inspection_says_whether_it_is_read_and_by_whom(stack: Stack) {

@@ -21,6 +21,7 @@ over! {
         several_units_are_reserved_and_confirmed_together_or_not_at_all,
         an_owner_has_no_more_than_its_bound_at_once,
         what_is_known_of_many_reservations_lasts_as_long_as_they_do,
+        a_reservation_whose_units_redis_forgot_is_lost_and_not_confirmed_as_one,
         inspection_says_how_many_units_are_free_reserved_and_confirmed,
         a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed,
         every_key_expires_but_the_number_of_confirmed_units,
@@ -216,6 +217,29 @@ async fn what_is_known_of_many_reservations_lasts_as_long_as_they_do(mut stack: 
     reserve("0").await.unwrap();
     assert_eq!(code(reserve("0").await), "owner_limit");
     assert_eq!(stack.confirmed(), 1);
+}
+
+/// A Redis that evicts keys may evict one of them alone.
+async fn a_reservation_whose_units_redis_forgot_is_lost_and_not_confirmed_as_one(mut stack: Stack) {
+    // Of more than the record has room for, both keys know some.
+    for (count, forgotten) in [(1, "{a}:fence"), (17, "{a}:fence"), (17, "{a}:holds")] {
+        let _: () = stack.redis("FLUSHALL");
+        let mut reserved = Vec::new();
+        for _ in 0..count {
+            reserved.push(stack.units(3 * count).weight(3).try_acquire().await.unwrap());
+        }
+        let _: () = stack.redis(&format!("DEL {forgotten}"));
+        let more = stack.units(3 * count).try_acquire().await;
+        assert!(more.is_err(), "{forgotten}: all is reserved");
+        let mut paid = 0;
+        for lease in reserved {
+            match lease.commit(&sell()).await {
+                Ok(_) => paid += 3,
+                Err(error) => assert_eq!(error.code(), "lost"),
+            }
+        }
+        assert_eq!(stack.confirmed(), paid, "{forgotten} of {count}");
+    }
 }
 
 async fn inspection_says_how_many_units_are_free_reserved_and_confirmed(stack: Stack) {

@@ -12,6 +12,7 @@ over! {
         a_fair_heavy_waiter_is_not_starved_by_light_ones,
         heavy_and_light_holders_beyond_those_of_the_record_are_counted,
         who_is_refused_is_told_when_enough_permits_end,
+        nobody_gets_a_permit_beside_holders_whose_weights_redis_forgot,
     }
 }
 
@@ -137,4 +138,17 @@ fn a_weight_that_cannot_be_is_refused() {
         let wrong = message(lock.weight(1));
         assert!(wrong.contains("only semaphores and reservations"), "{wrong}");
     }
+}
+
+/// A Redis that evicts keys may evict the record alone. It has the weights of the latest holders,
+/// and the others are still known.
+async fn nobody_gets_a_permit_beside_holders_whose_weights_redis_forgot(mut stack: Stack) {
+    let mut held = Vec::new();
+    for _ in 0..20 {
+        held.push(stack.weighing(40, 2).try_acquire().await.unwrap());
+    }
+    let _: () = stack.redis("DEL {a}:fence");
+    assert_eq!(code(stack.weighing(40, 1).try_acquire().await), "wrong_type");
+    release(held).await;
+    assert_eq!(stack.free_of(40).await, 40);
 }
