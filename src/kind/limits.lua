@@ -202,7 +202,7 @@ local want = want_at(ARGV[2], place)
 local room, holders, fence = permits_in(want), all.holders or {}, known()
 for _, token in ipairs(listed()) do
   room = room - weight_of(token)
-  if not all[token] then holders[#holders + 1] = { token, till[token] - now_ms(), select(4, hold_of(token)), weight_of(token) } end
+  if not all[token] then holders[#holders + 1] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) } end
   all[token] = true
 end
 all[place], all.holders = place, holders

@@ -234,7 +234,7 @@ local reply = { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }
 local holder, readers = redis.call('GET', NAME), ''
 if says('readers') then
   holder, readers = false, listed()
-  for at, token in ipairs(readers) do readers[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) } end
+  for at, token in ipairs(readers) do readers[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '' } end
   readers = resp(readers)
 end
 return { 1, ARGV[1], resp(holder) .. resp(1) .. resp(redis.call('PTTL', NAME)) .. resp(known()) .. resp(waiting()) .. resp(0) .. readers }

@@ -14,8 +14,8 @@
 -- kind  reservations, made of semaphore, holders
 --
 -- script acquire: version life storage clean acquire
--- script renew: version storage clean renew
--- script release: version storage clean confirm release reply
+-- script renew: version storage forgotten clean renew
+-- script release: version storage forgotten clean confirm release reply
 -- script abandon: storage clean abandon reply
 -- script inspect: version storage inspect
 -- script force_release: clean force_release reply
@@ -61,6 +61,16 @@ local function go_on(token, ms)
   keep_counts()
   return left
 end
+
+--- forgotten
+-- A reservation of which Redis has forgotten how many units it has, as by eviction, is lost. It
+-- would be confirmed as one unit.
+--
+-- provides  is_held
+-- wraps     is_held
+-- needs     IS_OURS hold_of
+local is_there = is_held
+local function is_held() return IS_OURS and is_there() and hold_of(ARGV[2]) end
 
 --- acquire
 -- Reserves so many units, or says why not.
@@ -153,7 +163,7 @@ refuse_others()
 local holders, sold = listed(), confirmed()
 local free = permits_in(ARGV[2]) - sold
 for at, token in ipairs(holders) do
-  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)), weight_of(token) }
+  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) }
   free = free - holders[at][4]
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(known()) .. resp(0) .. resp(0) .. resp(holders) .. resp(math.max(0, free)) .. resp(sold) }

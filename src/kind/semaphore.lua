@@ -54,12 +54,13 @@ local HOLDERS, MORE, IS_SHARED = NAME, KEYS[6], true
 
 --- storage
 -- Permits. What is not known here is another program's: redis-semaphore's is a sorted set too, of
--- since when each permit is held, so theirs come first. That is never free, and stays.
+-- since when each permit is held, so theirs come first. That is never free, and stays. So does what
+-- is held while the record is gone, as by eviction: it had the weights.
 --
 -- provides  is_full is_held permits_in refuse_others suits
--- needs     HOLDERS NAME earliest ended extra hold_of holders_err integer is_many now_ms till
--- needs     weight_in
-local is_theirs = holders_err or earliest and not hold_of(earliest)
+-- needs     HOLDERS IS_OURS NAME earliest ended extra hold_of holders_err integer is_many now_ms
+-- needs     till weight_in
+local is_theirs = holders_err or earliest and not (IS_OURS and hold_of(earliest))
 -- Theirs may stand behind permits of ours that ended before theirs began.
 for _, token in ipairs(ended) do is_theirs = is_theirs or not hold_of(token) end
 local function is_held() return till[ARGV[2]] end
@@ -197,7 +198,7 @@ end
 refuse_others()
 local holders, free = listed(), permits_in(ARGV[2])
 for at, token in ipairs(holders) do
-  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)), weight_of(token) }
+  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) }
   free = free - holders[at][4]
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(known()) .. resp(waiting()) .. resp(0) .. resp(holders) .. resp(math.max(0, free)) }

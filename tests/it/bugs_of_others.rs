@@ -153,11 +153,12 @@ for i = 1, 9000 do
   redis.call('HSET', KEYS[2], token, i .. ' 10000 ')
 end
 redis.call('PEXPIRE', KEYS[1], 600000)
-redis.call('PEXPIRE', KEYS[2], 600000)";
+redis.call('PEXPIRE', KEYS[2], 600000)
+redis.call('SET', KEYS[3], 'v1 9000 60000 ,', 'PX', 600000)";
 
 async fn a_semaphore_may_have_thousands_of_holders(mut stack: Stack) {
     let mut fill = redis::cmd("EVAL");
-    fill.arg(THOUSANDS_OF_PERMITS).arg(2).arg(&["a", "{a}:holds"]);
+    fill.arg(THOUSANDS_OF_PERMITS).arg(3).arg(&["a", "{a}:holds", "{a}:fence"]);
     fill.exec(&mut *stack.redis.0).unwrap();
     let semaphore = stack.client().semaphore("a", 4_501);
     let lease = semaphore.try_acquire().await.unwrap();
