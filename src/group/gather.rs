@@ -13,15 +13,10 @@
 //! in a later turn, or, if their commit was on its way, are unknown. No item is in two commits.
 
 mod driving;
-mod turn;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
-
-use turn::{Entry, Turn};
-
-pub(super) use turn::Left;
 
 /// The items of one name. `C` is the handle by which a caller is reached, and `P` proves that a
 /// turn has the lock.
@@ -73,6 +68,57 @@ pub(super) struct Drive<P> {
     pub(super) number: u64,
     /// A lease to give back first.
     pub(super) orphan: Option<P>,
+}
+
+struct Turn<I, C, P> {
+    number: u64,
+    /// The ticket of the caller that is told if the turn vanishes: that of its driver, or of the
+    /// item that the driver decides.
+    blamed: u64,
+    /// How long its driver may be silent.
+    shows_within: Duration,
+    entries: VecDeque<Entry<I, C>>,
+    /// Tickets of other items for which it also asked. They wait until it begins.
+    asked_for: Vec<u64>,
+    /// How many turns of others come before the next item that is too large for a turn with
+    /// others, if it is the turn of one.
+    owes: usize,
+    /// The place of the item that is being decided.
+    deciding: Option<usize>,
+    commit: Option<P>,
+    /// It has the lock, or was sent without it. From then on no item leaves it.
+    has_begun: bool,
+    /// What was so before it began.
+    before: Option<Before>,
+}
+
+/// What changes when a turn begins.
+struct Before {
+    blamed: u64,
+    owed: usize,
+    most: usize,
+}
+
+/// What is left of a turn whose driver vanished.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left<C> {
+    /// Their commit was on its way.
+    pub(super) unknown: Vec<C>,
+    /// The driver, or the caller whose item was being decided.
+    pub(super) blamed: Option<C>,
+    /// The caller to call: it may have to drive.
+    pub(super) next: Option<C>,
+}
+
+/// An item with its caller.
+struct Entry<I, C> {
+    ticket: u64,
+    item: Arc<I>,
+    bytes: usize,
+    caller: C,
+    /// Its caller no longer waits. If the item is in a turn that has begun, it is decided there,
+    /// else never.
+    has_left: bool,
 }
 
 impl<I, C: Clone, P: Clone> Gather<I, C, P> {

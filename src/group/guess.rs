@@ -31,14 +31,11 @@
 
 use std::time::Duration;
 
-use super::decide::{Under, decide};
-use super::decided::Decided;
+use super::decide::{Decided, Section, Under, decide};
 use super::driver::Driver;
-use super::guessed::{Found, Guessed};
 use super::reads::{Reads, bytes, retain};
-use super::section::Section;
 use super::seen::Expected;
-use super::work::Work;
+use super::work::{Found, Guessed, Work};
 use crate::command::Reply;
 use crate::operation::{Claim, Granted, RunOrLock};
 use crate::resp;

@@ -5,25 +5,23 @@
 //! recently. Otherwise it waits for a quarter of the time that the last one took, and takes along
 //! the items that come meanwhile.
 
-mod drive;
-
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use super::decide::{Peek, Section};
 use super::gather::Bound;
-use super::lines::{held, pace};
-use super::reads::Pending;
-use super::slot::Slot;
+use super::known::Known;
+use super::lines::{Slot, held, pace};
+use super::reads::{Pending, Reads};
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::locked::locked;
 use crate::runtime::{Instant, Runtime, Task};
 use crate::select::{Either, select};
 use crate::transport::Transport;
-
-pub(super) use drive::drive;
 
 /// The pause before the first look of a name was answered.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
@@ -278,5 +276,49 @@ impl<I, A> Drop for Look<I, A> {
             // The first answer counts.
             waiting.slot.put(Ok(None));
         }
+    }
+}
+
+/// Reads for all items of `look` in one request, and tells each its result.
+pub(in crate::group) async fn drive<S: Section, T: Transport, R: Runtime>(
+    section: &S,
+    peek: Peek<S>,
+    mut look: Look<S::Item, S::Answer>,
+    lock: &Lock<T, R>,
+    known: &Known,
+) {
+    let asked_at = lock.runtime().now();
+    let reads = Reads::of(look.items.iter().map(|waiting| &*waiting.item));
+    let found = lock.read(&reads.commands).await;
+    look.took = Some(lock.runtime().now().since(asked_at));
+    // What is looked at for what it reads says nothing of others.
+    let (mut others, mut answered) = (0, 0);
+    for (place, waiting) in look.items.iter().enumerate() {
+        let is_met = known.has_met(lock.key(), &waiting.item.reads);
+        let replies = found.as_ref().ok().map(|found| {
+            let lacks_room = reads.lacks_room(place, found);
+            (reads.replies(place, found), lacks_room)
+        });
+        let seen = match replies {
+            Some((Ok(replies), _)) => {
+                let seen = peek(section, &waiting.item.item, &replies);
+                if seen.is_none() {
+                    waiting.item.look(replies);
+                }
+                Ok(seen)
+            }
+            // In a turn it would cost the others a round trip.
+            Some((Err(error), false)) if is_met => Err(error),
+            // Whatever went wrong, the turn will show whether it still does.
+            _ => Ok(None),
+        };
+        if !is_met {
+            others += 1;
+            answered += usize::from(matches!(seen, Ok(Some(_))));
+        }
+        waiting.slot.put(seen);
+    }
+    if others > 0 {
+        known.habits.learn(lock.key(), 2 * answered <= others);
     }
 }

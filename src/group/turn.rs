@@ -2,17 +2,14 @@
 
 use std::pin::pin;
 
-use super::decide::{Turn, Under, decide};
+use super::decide::{Section, Turn, Under, decide};
 use super::driver::Driver;
-use super::ending::{fail, observe};
 use super::gather::Bound;
 use super::guess;
-use super::guessed::Found;
 use super::known::Known;
 use super::lines::pace;
 use super::reads::{Reads, retain};
-use super::section::Section;
-use super::work::Work;
+use super::work::{Found, Work, fail, observe};
 use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::operation::OfTurn;

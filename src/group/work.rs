@@ -1,14 +1,20 @@
-//! A turn under way: what it works with, and what it learns for the next one.
+//! A turn under way: what it works with, what it learns for the next one, and what its callers are
+//! told of a guess, or of a turn in vain.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::decide::Turn;
+use super::decide::{Decided, Section, Turn};
+use super::driver::Driver;
 use super::gather::Bound;
 use super::known::{Known, may_guess};
-use super::reads::{Reads, bytes};
-use super::section::Section;
+use super::reads::{Pending, Reads, bytes};
 use crate::command::{Command, Reply};
+use crate::error::{Error, Fault};
+use crate::event::EventKind;
+use crate::lease::Lease;
 use crate::lock::Lock;
+use crate::operation::Granted;
 use crate::runtime::{Instant, Runtime};
 use crate::transport::Transport;
 
@@ -56,7 +62,7 @@ impl<S: Section, T: Transport, R: Runtime> Work<'_, S, T, R> {
     }
 
     /// Of one item each, those of `reads` that found something else than was expected.
-    pub(super) fn meets_others(&self, reads: &Reads, expected: &[Reply], found: &[Reply]) {
+    fn meets_others(&self, reads: &Reads, expected: &[Reply], found: &[Reply]) {
         let mut wrong = reads.alone(0..reads.items());
         wrong.retain(|place| expected.get(*place) != found.get(*place));
         self.meets(reads, wrong);
@@ -74,4 +80,142 @@ impl<S: Section, T: Transport, R: Runtime> Work<'_, S, T, R> {
             (self.known.seen).note(self.lock.key(), redis_us, now, found, reads);
         }
     }
+}
+
+/// A turn that has the lock.
+pub(super) struct Found<S: Section, T: Transport, R: Runtime> {
+    pub(super) lease: Lease<T, R>,
+    pub(super) items: Vec<Arc<Pending<S::Item>>>,
+    pub(super) reads: Reads,
+    pub(super) replies: Vec<Reply>,
+    pub(super) begun_at: Instant,
+}
+
+/// A turn that is decided by a guess.
+pub(super) struct Guessed<S: Section> {
+    pub(super) items: Vec<Arc<Pending<S::Item>>>,
+    pub(super) reads: Reads,
+    /// What the reads are expected to find.
+    pub(super) expected: Vec<Reply>,
+    pub(super) decided: Decided<S::Answer>,
+    /// What the next turn will read, behind the writes.
+    pub(super) common: Vec<Command>,
+    pub(super) begun_at: Instant,
+}
+
+impl<S: Section> Guessed<S> {
+    /// It was right.
+    pub(super) fn ran<T: Transport, R: Runtime>(
+        mut self,
+        work: &Work<'_, S, T, R>,
+        fence: u64,
+        mut replies: Vec<Reply>,
+    ) {
+        let (count, decided) = (self.items.len(), &mut self.decided);
+        let found = decided.split_off_found(&mut replies);
+        if !decided.writes.is_empty() || !self.common.is_empty() {
+            work.meets(&self.reads, self.reads.alone(decided.writers()));
+            work.note(fence, self.common.into_iter().zip(found), &self.reads);
+        }
+        let writers = decided.writers().count();
+        work.known.habits.learn(work.lock.key(), 2 * writers >= count);
+        let mut answers = std::mem::take(&mut decided.answers);
+        let behind = answers.split_off(decided.first_write.min(count));
+        answers.extend(decided.committed(behind, replies));
+        // Behind a turn that took the lock nobody is waited for: others want it.
+        let now = work.lock.runtime().now();
+        let took = now.since(self.begun_at);
+        (work.known.seen).ends(work.lock.key(), now, took, work.turn.here());
+        let waiting = work.turn.end(answers);
+        observe(work.lock, count, waiting, self.begun_at);
+    }
+
+    /// It was wrong, and the turn has the lock.
+    pub(super) fn locked<T: Transport, R: Runtime>(
+        self,
+        work: &Work<'_, S, T, R>,
+        granted: Granted,
+    ) -> Found<S, T, R> {
+        work.turn.retreat();
+        let (lease, replies) = work.lock.granted(granted);
+        work.meets_others(&self.reads, &self.expected, &replies);
+        work.known.seen.was_in_vain(work.lock.key());
+        Found { lease, items: self.items, reads: self.reads, replies, begun_at: self.begun_at }
+    }
+
+    /// It was wrong, and is made again.
+    pub(super) fn missed<T: Transport, R: Runtime>(
+        self,
+        work: &Work<'_, S, T, R>,
+        redis_us: u64,
+        replies: &[Reply],
+    ) {
+        work.turn.retreat();
+        work.meets_others(&self.reads, &self.expected, replies);
+        let now = work.lock.runtime().now();
+        (work.known.seen).learn(work.lock.key(), redis_us, now, &self.reads, replies);
+        for (at, item) in self.items.iter().enumerate() {
+            if let Ok(found) = self.reads.replies(at, replies) {
+                item.look(found);
+            }
+            item.reopen();
+        }
+    }
+
+    /// Nobody knows whether it ran, or Redis refused it.
+    pub(super) fn failed<T: Transport, R: Runtime>(self, work: &Work<'_, S, T, R>, error: &Error) {
+        let count = self.items.len();
+        if !error.is_outcome_unknown() {
+            work.turn.retreat();
+            return fail(work.turn, count, error);
+        }
+        work.known.seen.forget(work.lock.key());
+        // An answer that depends on no write is not given either: its reads were guessed.
+        let told = |place| match place < self.decided.first_write {
+            true => undecided(error),
+            false => error.clone(),
+        };
+        work.turn.end((0..count).map(|place| Err(told(place))).collect());
+    }
+}
+
+/// Nothing could be read.
+///
+/// - Each item that the turn began with gets the reason.
+/// - If the driver's wait is over, only the driver gets it: the others have waits of their own.
+/// - If the replies are too large together, the items have smaller turns.
+pub(super) fn fail<I, A>(turn: &Driver<Pending<I>, A>, asked: usize, error: &Error) {
+    if let Error::Held { .. } = error {
+        turn.put_back_others();
+    }
+    if error.code() == "too_large" && turn.shrink(asked) {
+        turn.end(Vec::new());
+        return;
+    }
+    turn.fail(&undecided(error));
+}
+
+/// The same error, of items for which nothing was done or was to be done. An unknown outcome is
+/// about the lock, or about the writes of others.
+fn undecided(error: &Error) -> Error {
+    if !error.is_outcome_unknown() {
+        return error.clone();
+    }
+    let message = error.clone().of_lock(None).to_string();
+    let told = if error.is_passing() {
+        Fault::unavailable(message, false)
+    } else {
+        Fault::refused(message, false)
+    };
+    told.of_lock(error.lock()).into()
+}
+
+pub(super) fn observe<T: Transport, R: Runtime>(
+    lock: &Lock<T, R>,
+    items: usize,
+    waiting: usize,
+    begun_at: Instant,
+) {
+    let took = lock.runtime().now().since(begun_at);
+    lock.observe(EventKind::Grouped { items: items as u64, waiting: waiting as u64, took });
 }

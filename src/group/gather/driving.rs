@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::turn::{Before, Entry, Left, Turn};
-use super::{Bound, Gather};
+use super::{Before, Bound, Entry, Gather, Left, Turn};
 
 impl<I, C: Clone, P: Clone> Gather<I, C, P> {
     /// Sets how long the driver of this turn is silent at most while it is alive.
