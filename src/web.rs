@@ -31,7 +31,6 @@
 // timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
 // aborted.
 
-mod call;
 mod callback;
 #[cfg(feature = "host-json")]
 #[doc(hidden)]
@@ -40,15 +39,11 @@ mod executor;
 #[cfg(feature = "host-json")]
 mod faces;
 mod fetch;
-#[cfg(feature = "host-json")]
-mod held;
 mod host;
 #[cfg(feature = "host-json")]
 mod steps;
 #[cfg(feature = "worker")]
 mod worker;
-#[cfg(feature = "host-json")]
-mod writes;
 
 pub use crate::bridge::Bridge;
 pub use callback::settled;

@@ -1,7 +1,8 @@
-//! Clients whose operations JavaScript drives, for the npm package. It has their requests, timers
-//! and background work itself, so these have only the rest of a host.
+//! Clients whose operations JavaScript drives, and their leases, for the npm package. It has their
+//! requests, timers and background work itself, so these have only the rest of a host.
 
 use std::future::{Future, pending, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use js_sys::Function;
@@ -9,13 +10,15 @@ use wasm_bindgen::prelude::*;
 
 use super::host;
 use crate::command::{Command, Reply};
+use crate::drive;
 use crate::event::Event;
+use crate::operation::{Granted, Hold};
 use crate::resp;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
+use crate::token::Token;
 use crate::transport::{Request, Response, Transport, TransportError};
 
 pub use super::faces::{Guessed, client};
-pub use super::held::Held;
 pub use super::steps::{Came, Outcome, Steps, Told, milliseconds};
 pub use crate::bridge::quote_into;
 pub use crate::error::fault::Fault;
@@ -100,5 +103,37 @@ impl Runtime for Outside {
             // It only notes the event, and cannot fail.
             let _ = on_event.call1(&JsValue::UNDEFINED, &say(event).into());
         }
+    }
+}
+
+pub(super) type JsHost = Arc<drive::Host<Sent, Outside>>;
+
+/// A [`Lease`](crate::Lease) that is left to its ttl when it is dropped. JavaScript may lose one
+/// while its holder still counts on the ttl, and the garbage collector must not end it.
+pub struct Held {
+    pub(super) place: JsHost,
+    pub(super) hold: Arc<Hold>,
+}
+
+impl Held {
+    pub(super) fn by(place: &JsHost, granted: Granted) -> (Self, Vec<Reply>) {
+        let (hold, replies) = granted.into_hold();
+        let (place, hold) = (place.clone(), hold.into());
+        (Self { place, hold }, replies)
+    }
+
+    /// As [`Lease::fence`](crate::Lease::fence).
+    pub fn fence(&self) -> u64 {
+        self.hold.fence()
+    }
+
+    /// As [`Lease::token`](crate::Lease::token).
+    pub fn token(&self) -> &Token {
+        &self.hold.claim.token
+    }
+
+    /// As [`Lease::remaining`](crate::Lease::remaining).
+    pub fn remaining(&self) -> Duration {
+        self.hold.remaining(self.place.runtime.now())
     }
 }

@@ -173,7 +173,7 @@ impl Headers {
     }
 }
 
-pub(super) fn to_object(headers: &[(&'static str, String)]) -> Object {
+fn to_object(headers: &[(&'static str, String)]) -> Object {
     let object = Object::new();
     for (name, value) in headers {
         // Setting a plain object's property cannot fail.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
-use super::{call, callback, executor};
+use super::{callback, executor};
 use crate::event::Event;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::watchers::GoingOn;
@@ -115,7 +115,7 @@ impl Runtime for Host {
     }
 
     fn shared_waker(&self, waker: &Waker) -> Waker {
-        call::waker(waker)
+        executor::shared_waker(waker)
     }
 
     fn observe(&self, event: &Event<'_>) {

@@ -7,8 +7,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use super::driven::{Held, JsHost};
 use super::fetch::answer;
-use super::held::{Held, JsHost};
 use crate::bridge::array;
 use crate::command::{Command, Reply};
 use crate::error::Fault;
