@@ -1,24 +1,17 @@
-//! What can go wrong, divided by what the caller can do about it.
+//! What can go wrong, divided by what the caller can do about it, and the wording of messages.
 
-mod advice;
-mod example;
 mod facts;
 pub(crate) mod fault;
-mod shown;
 mod why;
 
 use std::time::Duration;
 
 use crate::redact::Named;
 use crate::transport::TransportError;
-use shown::{LOST, NOT_KEPT, OR_BESIDE, TOO_LONG, UNDER_WAY};
-use shown::{holder, in_time, left, ms, of, under, yet};
 
+pub(crate) use fault::{Fault, UNENDING};
+pub(crate) use why::Reason;
 pub use why::{BadResponse, ReservationError};
-pub(crate) use {
-    fault::{Fault, UNENDING},
-    why::Reason,
-};
 
 /// The failure of an operation.
 ///
@@ -295,4 +288,55 @@ pub enum Error {
         #[doc(hidden)]
         can_repeat: bool,
     },
+}
+
+const LOST: &str = "it ran out, was taken or forced, or Redis forgot it";
+const NOT_KEPT: &str = "the work was done, and it is not kept";
+const TOO_LONG: &str = "for longer than allowed";
+const UNDER_WAY: &str = "still under way";
+const OR_BESIDE: &str =
+    ", or one that begins with it in braces, holds something else: data, or a lock of another kind";
+
+/// `is_own` if the client itself has a lease of the lock: it may wait for itself.
+fn holder(label: Option<&str>, is_own: bool) -> String {
+    let label = label.map(|label| Named(label).to_string());
+    match (label, is_own) {
+        (None, false) => "another owner".to_owned(),
+        (Some(label), false) => label,
+        (None, true) => "another lease of this client".to_owned(),
+        (Some(label), true) => format!("{label}, another lease of this client"),
+    }
+}
+
+fn left(remaining: Option<Duration>) -> String {
+    remaining.map_or_else(
+        || "never expires: is it data?".to_owned(),
+        |left| format!("expires in {} ms", ms(left)),
+    )
+}
+
+fn in_time(lock: &str) -> String {
+    format!("lock {} in time", Named(lock))
+}
+
+/// Why no server of too many has a say before that.
+fn yet(retry_after: Duration) -> String {
+    format!(
+        "{} ms yet: too many servers were started lately, and may have forgotten who holds it",
+        ms(retry_after)
+    )
+}
+
+/// What it was about: a lock, a throttle or a debounce.
+fn of(lock: Option<&str>) -> String {
+    lock.map_or_else(String::new, |lock| format!(" (for {})", Named(lock)))
+}
+
+fn under(lock: Option<&str>) -> String {
+    lock.map_or_else(String::new, |lock| format!(" under lock {}", Named(lock)))
+}
+
+/// 64 bits hold any duration that Redis reports, and need less code to print than 128.
+const fn ms(duration: Duration) -> u64 {
+    duration.as_millis() as u64
 }

@@ -1,4 +1,4 @@
-// What the caller of a failed call can do about it. src/error/advice.rs says the same with Rust's
+// What the caller of a failed call can do about it. src/error/facts.rs says the same with Rust's
 // names; a test compares the two.
 import type { ErrorCode, Reason } from "./failure.js";
 
