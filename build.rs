@@ -7,8 +7,6 @@
 
 #[path = "src/kind/parts.rs"]
 mod parts;
-#[path = "src/kind/short.rs"]
-mod short;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -26,7 +24,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-changed=build.rs");
     let out = env::var_os("OUT_DIR").expect("cargo says where");
-    let names = short::Names::of(&short::sources(folder));
+    let names = parts::Names::of(&parts::sources(folder));
     let (heads, parts): (Vec<_>, Vec<_>) =
         (parts::parts(folder).into_iter()).partition(|part| part.name.is_empty());
     let kinds = Kinds::of(&heads, &parts);

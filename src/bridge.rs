@@ -1,6 +1,5 @@
 //! A script call as an HTTP request, and the HTTP response as a Redis reply.
 
-mod access;
 mod answer;
 mod endpoint;
 mod json;
@@ -15,8 +14,7 @@ use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::redact;
 use crate::transport::{Request, Response};
-use access::Access;
-use endpoint::PlainHttp;
+use endpoint::{Access, PlainHttp};
 
 #[cfg(all(target_family = "wasm", feature = "host-json"))]
 pub(crate) use json::array;

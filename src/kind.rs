@@ -10,8 +10,6 @@ mod lua;
 #[cfg(test)]
 mod parts;
 mod rows;
-#[cfg(test)]
-mod short;
 
 use std::time::Duration;
 

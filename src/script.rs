@@ -3,22 +3,20 @@
 
 mod answer;
 mod call;
-mod inspection;
-mod kept;
-mod keys;
+mod commands;
 mod lock;
-mod reads;
 mod reply;
 mod waiter;
 
 pub(crate) use answer::{Answer, Contended, Renewed};
 pub(crate) use call::{Call, LONGEST_DEBOUNCE, Verb};
+pub(crate) use commands::{Reads, check_reads, check_writes, of_nothing};
 #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
-pub(crate) use kept::without_mark;
-pub(crate) use kept::{copy_of, keeping, mark};
-pub(crate) use lock::{Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write};
-pub(crate) use reads::{Reads, check_reads, check_writes, of_nothing};
+pub(crate) use lock::without_mark;
+pub(crate) use lock::{
+    Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write, copy_of, keeping, mark,
+};
 pub(crate) use reply::{YES, is_error_of_redis, is_unknown_script, shape, verdict};
 pub(crate) use waiter::{Handover, Left, Waiter, handed_over, may_be_free};
 
-pub use inspection::{Holder, Inspection};
+pub use answer::{Holder, Inspection};

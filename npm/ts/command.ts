@@ -38,7 +38,7 @@ export function fromRaw(commands: RawCommands): Command[] {
 }
 
 /**
- * Bytes of commands that are sent together, of which a word has 16 more. src/script/reads.rs has
+ * Bytes of commands that are sent together, of which a word has 16 more. src/script/commands.rs has
  * the same bound. Here it keeps out what would end the module, since its memory could not hold it.
  */
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -1,10 +1,20 @@
-//! Which addresses a credential may be sent to.
+//! Which addresses a credential may be sent to, and how a dialect proves that it has one.
 //!
 //! It is not a URL parser, which would triple the size of the wasm. It accepts only what means the
 //! same to every URL parser, and refuses everything else.
 
 use crate::error::Fault;
 use crate::outside::number;
+
+#[derive(Clone)]
+pub(super) struct Access {
+    pub(super) headers: Headers,
+    pub(super) listening_headers: Headers,
+    /// The texts that no message may quote.
+    pub(super) secrets: Vec<String>,
+}
+
+type Headers = [(&'static str, String); 2];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainHttp {

@@ -1,4 +1,4 @@
-//! The scripts in the form that is sent (`short.rs`). They have the same bytes in every build, so
+//! The scripts in the form that is sent (`parts.rs`). They have the same bytes in every build, so
 //! that a bridge can allow them by their digest.
 
 use std::sync::OnceLock;

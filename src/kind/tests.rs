@@ -88,7 +88,7 @@ fn folder() -> PathBuf {
 
 /// By the text that is sent.
 fn codes() -> BTreeMap<String, Code> {
-    let names = short::Names::of(&short::sources(&folder()));
+    let names = parts::Names::of(&parts::sources(&folder()));
     let code = |part: Part| {
         let code = (part.source.lines().map(str::trim_start))
             .filter(|line| !line.is_empty() && !line.starts_with("--"))
@@ -104,14 +104,14 @@ fn a_script_is_sent_in_one_line_with_short_names() {
         return name .. 'name : ' .. 1 .. redis.call('GET', name).name - -1\nend\n";
     let sources = [(PathBuf::new(), source.to_owned())];
     let sent = "local function b(a)return a..'name : '..1 ..redis.call('GET',a).name- -1 end ";
-    assert_eq!(short::Names::of(&sources).shorten(source), sent);
+    assert_eq!(parts::Names::of(&sources).shorten(source), sent);
 }
 
 #[test]
 fn names_that_mean_something_to_lua_are_given_to_nothing() {
     let words: Vec<String> = (0..3_000).map(|number| format!("word{number}")).collect();
     let source = format!("local {} = x, y", words.join(", "));
-    let names = short::Names::of(&[(PathBuf::new(), source.clone())]);
+    let names = parts::Names::of(&[(PathBuf::new(), source.clone())]);
     let sent = names.shorten(&source);
     let (declared, _) = sent["local ".len()..].split_once('=').unwrap();
     let given: BTreeSet<&str> = declared.split(',').collect();

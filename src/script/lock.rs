@@ -1,12 +1,15 @@
-//! The calls of a lock: each operation as the script that does it.
+//! The calls of a lock: each operation as the script that does it. The commands that store the
+//! result of work that is executed once, and read it.
 
 use std::time::Duration;
 
 use super::call::{Call, Verb};
-use super::reads::Reads;
+use super::commands::Reads;
 use super::waiter::{Waiter, fairness};
 use crate::command::{Command, Word};
+use crate::error::Fault;
 use crate::kind::{FORGET, Kind, Script};
+use crate::label;
 use crate::name::Name;
 use crate::token::{Session, Token};
 
@@ -291,4 +294,33 @@ impl Call {
         call.adds_up = !guess.writes.is_empty();
         Some(call.telling_each(true))
     }
+}
+
+/// The stored form of a fingerprint, which is also the label of the holder that does the work: one
+/// word. The stored form of any other label has no colon.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if it is too long.
+pub(crate) fn mark(fingerprint: &str) -> Result<String, Fault> {
+    Ok(["once:", &label::stored(fingerprint)?].concat())
+}
+
+/// The command that stores `result` for `keep`, behind its mark.
+pub(crate) fn keeping(name: &Name, mark: &str, result: &str, keep: Duration) -> Command {
+    Command::new("SET")
+        .key(Kind::kept(name))
+        .arg([mark, " ", result].concat())
+        .arg("PX")
+        .arg(keep.as_millis() as u64)
+}
+
+/// The command that reads what is kept.
+pub(crate) fn copy_of(name: &Name) -> Command {
+    Command::new("GET").key(Kind::kept(name))
+}
+
+/// The result in what is stored behind its mark.
+#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+pub(crate) fn without_mark(stored: &str) -> Option<&str> {
+    Some(stored.split_once(' ')?.1)
 }

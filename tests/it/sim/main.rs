@@ -38,8 +38,6 @@ mod script;
 mod seeds;
 mod semaphore;
 mod sets;
-#[path = "../../../src/kind/short.rs"]
-mod short;
 mod take_over;
 mod trace;
 mod unovertaken;

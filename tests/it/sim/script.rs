@@ -6,8 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::parts::parts;
-use crate::short::{Names, sources};
+use crate::parts::{Names, parts, sources};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
