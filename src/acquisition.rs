@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use crate::error::Fault;
-use crate::locked::locked;
 use crate::runtime::Runtime;
 use crate::script::Waiter;
+use crate::tasks::locked;
 use crate::token::{Session, Token};
 
 /// One acquisition that several callers make, one after the other, by

@@ -1,7 +1,6 @@
 //! The client: where its bridges are, how to reach them, and how often to try.
 
 mod multi;
-mod settings;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +15,10 @@ use crate::error::{Error, Fault};
 use crate::kind::Kind;
 #[cfg(doc)]
 use crate::lease::Lease;
-use crate::lock::Lock;
+use crate::lock::{Lock, read};
 use crate::name::Name;
 use crate::once::{Cached, Once};
 use crate::paced::{Debounce, Throttle};
-use crate::read::read;
 use crate::read_write::ReadWrite;
 use crate::runtime::Runtime;
 use crate::settings::{Checked, Settings};
@@ -331,4 +329,4 @@ impl<T, R> fmt::Debug for Client<T, R> {
 }
 
 // Here, so that rustdoc lists `new` first.
-mod several;
+mod options;

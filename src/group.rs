@@ -21,7 +21,7 @@ use crate::drive::unless_gone;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Task};
-use crate::select::{Either, select};
+use crate::tasks::{Either, select};
 use crate::transport::Transport;
 
 pub use decide::{Decision, Section};

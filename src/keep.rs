@@ -10,7 +10,7 @@ use crate::error::{Error, Fault};
 use crate::lease::Lease;
 use crate::operation::{BeginKeeping, EndKeeping, Keep, Why};
 use crate::runtime::{Instant, Runtime};
-use crate::select::{Either, select};
+use crate::tasks::{Either, select};
 use crate::transport::Transport;
 
 impl<T: Transport, R: Runtime> Lease<T, R> {

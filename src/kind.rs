@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::command::Words;
 use crate::error::Fault;
 use crate::name::Name;
-use crate::percent;
+use crate::outside;
 use crate::token::{Session, Token};
 use crate::ttl;
 use rows::{Row, Waking, Which};
@@ -267,7 +267,7 @@ fn escaped(channel: &str) -> String {
     for char in channel.chars() {
         if char == ',' || char == '%' || char.is_control() {
             // No control character is above 0x9f.
-            percent::push(u32::from(char) as u8, &mut out);
+            outside::percent_byte(u32::from(char) as u8, &mut out);
         } else {
             out.push(char);
         }

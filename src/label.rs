@@ -2,7 +2,6 @@
 
 use crate::error::Fault;
 use crate::outside;
-use crate::percent;
 use crate::resp;
 
 const MAX_BYTES: usize = 128;
@@ -18,7 +17,7 @@ pub(crate) fn stored(label: &str) -> Result<String, Fault> {
         format_args!("a label has up to {MAX_BYTES} bytes, and this one {bytes}"),
     )?;
     let mut word = String::new();
-    percent::encode(label, &mut word);
+    outside::percent(label, &mut word);
     Ok(word)
 }
 

@@ -9,7 +9,7 @@ use crate::drive::{Host, drive, drive_in_background};
 use crate::error::{Error, Fault};
 use crate::operation::{Hold, Why, Write, Writes};
 use crate::runtime::{Runtime, Task};
-use crate::select::{Either, select};
+use crate::tasks::{Either, select};
 use crate::token::Token;
 use crate::transport::Transport;
 

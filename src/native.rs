@@ -22,8 +22,8 @@ use std::time::Duration;
 use reqwest::redirect;
 use tokio::runtime::Handle;
 
-use crate::locked::locked;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
+use crate::tasks::locked;
 use crate::transport::{Request, Response, Transport, TransportError};
 
 pub use crate::bridge::Bridge;

@@ -1,5 +1,5 @@
-//! Text and numbers from outside. The standard library's general forms take several times the code,
-//! once for each type of number.
+//! Text and numbers from outside, and text as one word for there. The standard library's general
+//! forms take several times the code, once for each type of number.
 
 use std::borrow::Cow;
 use std::str;
@@ -33,6 +33,26 @@ pub(crate) fn signed(text: &str) -> Option<i64> {
     match text.strip_prefix('-') {
         Some(digits) => 0_i64.checked_sub_unsigned(number(digits)?),
         None => i64::try_from(number(text.strip_prefix('+').unwrap_or(text))?).ok(),
+    }
+}
+
+/// Adds `text` to `out`. Encodes every character that means something to some bridge. One is `.`,
+/// behind which webdis looks for a file type.
+pub(crate) fn percent(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            percent_byte(byte, out);
+        }
+    }
+}
+
+/// Adds `byte` to `out`, encoded.
+pub(crate) fn percent_byte(byte: u8, out: &mut String) {
+    out.push('%');
+    for half in [byte >> 4, byte & 0xf] {
+        out.push(char::from(b"0123456789ABCDEF"[usize::from(half)]));
     }
 }
 
@@ -79,5 +99,12 @@ mod tests {
             assert_eq!(signed(text), text.parse().ok(), "{text}");
         }
         assert_eq!(number("9999999999999999999"), Some(9_999_999_999_999_999_999));
+    }
+
+    #[test]
+    fn only_what_means_nothing_anywhere_is_left_as_it_is() {
+        let mut out = String::from("/");
+        percent("Az09-_ .~+/?%{ü}\n\0", &mut out);
+        assert_eq!(out, "/Az09-_%20%2E%7E%2B%2F%3F%25%7B%C3%BC%7D%0A%00");
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::command::Reply;
 use crate::outside;
-use crate::percent;
 
 /// What the script writes in place of a reply: it is too large for an answer; those before it have
 /// left no room for it.
@@ -39,7 +38,7 @@ fn write(out: &mut String, reply: &Reply) -> Option<()> {
             for &byte in bytes {
                 match byte {
                     b' '..=b'$' | b'&'..=b'~' => out.push(byte.into()),
-                    _ => percent::push(byte, out),
+                    _ => outside::percent_byte(byte, out),
                 }
             }
             *out += "\r\n";

@@ -1,18 +1,17 @@
 //! Where a client's locks live: behind one bridge, behind the majority of several, or behind one of
-//! several by name.
+//! several by name. The leases that it has of them.
 
 mod majority;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use crate::bridge::Bridge;
-use crate::holds::Holds;
-use crate::locked::locked;
 use crate::name::Name;
 use crate::nanos::Nanos;
 use crate::runtime::Instant;
+use crate::tasks::locked;
 use crate::transport::Response;
 
 pub(crate) use majority::{Count, judge};
@@ -247,6 +246,33 @@ fn score(id: &str, name: &str) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)
+}
+
+/// What is known of a lease.
+pub(crate) trait Holding: Send + Sync {
+    fn is_held(&self, now: Instant) -> bool;
+}
+
+/// A client has few at a time, so they are searched one after the other.
+#[derive(Default)]
+pub(crate) struct Holds(Mutex<Vec<(Name, Weak<dyn Holding>)>>);
+
+impl Holds {
+    pub(crate) fn enter(&self, name: &Name, holding: Weak<dyn Holding>) {
+        let mut all = locked(&self.0);
+        all.retain(|(_, other)| other.strong_count() > 0);
+        all.push((name.clone(), holding));
+    }
+
+    /// Whether the client has a lease of this name.
+    pub(crate) fn has(&self, name: &str, now: Instant) -> bool {
+        let is_held = |holding: Arc<dyn Holding>| holding.is_held(now);
+        let all = locked(&self.0);
+        let mut of_name = all.iter().filter(|(other, _)| {
+            other.key() == name || other.others().iter().any(|other| other.key() == name)
+        });
+        of_name.any(|(_, holding)| holding.upgrade().is_some_and(is_held))
+    }
 }
 
 #[cfg(test)]

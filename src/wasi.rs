@@ -30,7 +30,7 @@ use wstd::rand::get_random_bytes;
 use wstd::task::sleep;
 
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
-use crate::select::{Either, select};
+use crate::tasks::{Either, select};
 use crate::transport::{Request, Response, Transport, TransportError};
 
 pub use crate::bridge::Bridge;

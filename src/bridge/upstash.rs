@@ -10,7 +10,7 @@ use super::answer::{self, Answer};
 use super::json::{self, Members};
 use crate::command::Reply;
 use crate::error::{Fault, Reason};
-use crate::percent;
+use crate::outside;
 use crate::redact;
 use crate::script::is_error_of_redis;
 use crate::transport::Response;
@@ -50,7 +50,7 @@ pub(super) fn pipeline_body(commands: [&[&str]; 2]) -> String {
 /// The address that subscribes to `channel`, by a request without a body.
 pub(super) fn subscription(url: &str, channel: &str) -> String {
     let mut url = [url, "/subscribe/"].concat();
-    percent::encode(channel, &mut url);
+    outside::percent(channel, &mut url);
     url
 }
 

@@ -9,7 +9,6 @@ use super::answer::Answer;
 use crate::command::Reply;
 use crate::error::Fault;
 use crate::outside;
-use crate::percent;
 use crate::token::base64url;
 use crate::transport::Response;
 
@@ -50,7 +49,7 @@ pub(super) fn body(words: &[&str]) -> String {
         if place > 0 {
             body.push('/');
         }
-        percent::encode(word, &mut body);
+        outside::percent(word, &mut body);
     }
     body
 }

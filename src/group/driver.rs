@@ -10,7 +10,7 @@ use crate::acquisition::Acquisition;
 use crate::error::{Error, Fault};
 use crate::lock::Lock;
 use crate::runtime::{Runtime, Task};
-use crate::select::{Either, select};
+use crate::tasks::{Either, select};
 use crate::token::Token;
 use crate::transport::Transport;
 

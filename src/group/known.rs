@@ -11,9 +11,9 @@ use super::reads::Reads;
 use super::seen::Seen;
 use crate::command::{Command, Reply};
 use crate::lock::Lock;
-use crate::locked::locked;
 use crate::resp;
 use crate::runtime::Runtime;
+use crate::tasks::locked;
 use crate::transport::Transport;
 
 /// Whether a turn of this section may do without the lock.

@@ -11,8 +11,8 @@ use super::gather::{Bound, Gather};
 use crate::acquisition::Acquisition;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::locked::locked;
 use crate::runtime::Runtime;
+use crate::tasks::locked;
 use crate::token::Token;
 use crate::transport::Transport;
 

@@ -6,8 +6,7 @@
 //! the items that come meanwhile.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -18,9 +17,8 @@ use super::lines::{Slot, held, pace};
 use super::reads::{Pending, Reads};
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::locked::locked;
 use crate::runtime::{Instant, Runtime, Task};
-use crate::select::{Either, select};
+use crate::tasks::{Either, locked, select};
 use crate::transport::Transport;
 
 /// The pause before the first look of a name was answered.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
-use crate::locked::locked;
 use crate::resp;
+use crate::tasks::locked;
 
 /// An item, with what decides who answers it.
 pub(super) struct Pending<I> {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::reads::{Reads, bytes};
 use crate::command::{Command, Reply};
-use crate::locked::locked;
 use crate::resp;
 use crate::runtime::Instant;
 use crate::script::{self, Left};
+use crate::tasks::locked;
 
 /// Of so many names it knows something. A name that is not known costs a turn a round trip.
 const NAMES: usize = 64;

@@ -14,7 +14,7 @@ use crate::lease::Lease;
 use crate::lock::Lock;
 use crate::operation::OfTurn;
 use crate::runtime::Runtime;
-use crate::select::select;
+use crate::tasks::select;
 use crate::transport::Transport;
 
 /// Drives `turn` to its end.

@@ -11,12 +11,11 @@ use super::{Claim, Cx, GiveBack, TimeLimit};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
-use crate::holds::Holding;
-use crate::locked::locked;
 use crate::runtime::{Instant, Runtime};
 use crate::script::{Call, Renewed, Write};
+use crate::tasks::{Watchers, locked};
 use crate::token::Token;
-use crate::watchers::Watchers;
+use crate::topology::Holding;
 use phase::State;
 
 pub(crate) use phase::Why;

@@ -10,13 +10,12 @@ use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
-use crate::lock::Lock;
+use crate::lock::{Lock, reading, replies};
 use crate::once::{Cached, Once};
 use crate::operation::{
     BeginKeeping, EndKeeping, Keep, OfTurn, RunGuess, RunOrLock, Taken, Why, Write, Writes,
 };
 use crate::paced::{Debounce, Throttle};
-use crate::read::{reading, replies};
 use crate::resp;
 use crate::runtime::{Instant, Runtime};
 use crate::script::{self, Call, IfWrong};

@@ -11,7 +11,7 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 
 use super::callback::timer_ms;
-use crate::locked::locked;
+use crate::tasks::locked;
 use crate::transport::{Request, Response, Transport, TransportError};
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]

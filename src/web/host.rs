@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 use super::{callback, executor};
 use crate::event::Event;
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
-use crate::watchers::GoingOn;
+use crate::tasks::GoingOn;
 
 #[wasm_bindgen]
 extern "C" {

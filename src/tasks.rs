@@ -1,12 +1,30 @@
-//! Those who wait for something to change, as for the end of work that goes on though its caller is
-//! gone.
+//! What the tasks of a process have between them: the first of two futures, those who wait for
+//! something to change, as for the end of work that goes on though its caller is gone, and mutexes.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::locked::locked;
+/// Which of the two was first.
+pub(crate) enum Either<A, B> {
+    Left(A),
+    Right(B),
+}
+
+/// Drops the other one. If both are ready, the left one is first.
+pub(crate) async fn select<A, B>(
+    left: impl Future<Output = A>,
+    right: impl Future<Output = B>,
+) -> Either<A, B> {
+    let (mut left, mut right) = (pin!(left), pin!(right));
+    poll_fn(|cx| match left.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Either::Left(output)),
+        Poll::Pending => right.as_mut().poll(cx).map(Either::Right),
+    })
+    .await
+}
 
 #[derive(Default)]
 pub(crate) struct Watchers(Mutex<Vec<Waker>>);
@@ -68,4 +86,10 @@ impl Drop for UnderWay {
         self.0.count.fetch_sub(1, SeqCst);
         self.0.watchers.tell();
     }
+}
+
+/// A panic of another that had it locked does not matter: nobody leaves a change half done under a
+/// mutex of this crate.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
