@@ -81,7 +81,6 @@ mod event;
 mod group;
 mod keep;
 mod kind;
-mod label;
 mod lease;
 mod lock;
 mod name;

@@ -1,8 +1,11 @@
-//! A lock's name, and the companion keys that lie in the same slot of a cluster.
+//! A lock's name, the companion keys that lie in the same slot of a cluster, and what a holder lets
+//! others know of itself.
 
 use std::sync::Arc;
 
 use crate::error::Fault;
+use crate::outside;
+use crate::resp;
 
 const MAX_BYTES: usize = 512;
 
@@ -159,6 +162,29 @@ fn hash_tag(key: &str) -> Option<&str> {
     (!tag.is_empty()).then_some(tag)
 }
 
+const MAX_LABEL: usize = 128;
+
+/// A label in its stored form: one word of ASCII, empty if there is none.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if it is too long.
+pub(crate) fn stored_label(label: &str) -> Result<String, Fault> {
+    let bytes = label.len();
+    Fault::unless(
+        bytes <= MAX_LABEL,
+        format_args!("a label has up to {MAX_LABEL} bytes, and this one {bytes}"),
+    )?;
+    let mut word = String::new();
+    outside::percent(label, &mut word);
+    Ok(word)
+}
+
+/// The label that is stored as `word`, if there is one.
+pub(crate) fn read_label(word: &str) -> Option<String> {
+    let bytes = resp::unescape(word).filter(|bytes| !bytes.is_empty())?;
+    Some(outside::lossy(&bytes).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +262,17 @@ mod tests {
         assert!(Name::new("", &"n".repeat(513)).is_err());
         assert!(Name::new("shop:", &"n".repeat(508)).is_err());
         assert!(Name::new("shop:", "").is_err());
+    }
+
+    #[test]
+    fn a_label_is_stored_as_one_word_and_read_as_it_was() {
+        for label in ["", "worker-7", "two words, 100 %", "ü\n\0 \u{202e}"] {
+            let word = stored_label(label).unwrap();
+            assert!(word.bytes().all(|byte| byte.is_ascii_graphic()), "{word}");
+            assert_eq!(read_label(&word).unwrap_or_default(), label);
+        }
+        assert!(stored_label(&"ü".repeat(64)).is_ok());
+        assert!(stored_label(&"x".repeat(129)).is_err());
+        assert_eq!(read_label("odd%"), None);
     }
 }

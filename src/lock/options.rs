@@ -7,7 +7,6 @@ use super::Lock;
 #[cfg(doc)]
 use crate::error::ReservationError;
 use crate::error::{Error, Fault};
-use crate::label;
 use crate::name;
 use crate::redact::Named;
 use crate::replicas::Replicas;
@@ -258,7 +257,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn label(self, label: &str) -> Self {
         self.with(|lock| {
             lock.kind.check_label()?;
-            lock.label = label::stored(label)?;
+            lock.label = name::stored_label(label)?;
             Ok(())
         })
     }
@@ -291,7 +290,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn owner(self, owner: &str, most: u32) -> Self {
         self.with(|lock| {
             lock.kind.set_most(most)?;
-            lock.label = label::stored(owner)?;
+            lock.label = name::stored_label(owner)?;
             let what = format_args!("an owner has 1 byte or more, not 0");
             Fault::unless(!owner.is_empty(), what)
         })

@@ -7,7 +7,7 @@ use super::call::{Call, LONGEST_DEBOUNCE, Verb};
 use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
 use crate::error::{Error, Fault, ReservationError};
-use crate::label;
+use crate::name::read_label;
 use crate::outside;
 use crate::token::Token;
 
@@ -165,7 +165,7 @@ fn contended(held: &[Reply]) -> Result<Contended, Fault> {
         remaining: time_left(left)?,
         ahead: number(ahead)?,
         redis_us: number(time)?,
-        label: label::read(text(label)?),
+        label: read_label(text(label)?),
         replies: more.first().map_or_else(|| Ok(Vec::new()), results_of)?,
         at: at.and_then(|at| at.try_into().ok()),
         kept: kept.map(Duration::from_millis),
@@ -174,7 +174,7 @@ fn contended(held: &[Reply]) -> Result<Contended, Fault> {
 
 fn held(left: &Reply, label: &Reply) -> Result<Answer, Fault> {
     let left = time_left(left)?;
-    Err(Fault::held(left, label::read(text(label)?)))
+    Err(Fault::held(left, read_label(text(label)?)))
 }
 
 fn not_reserved(code: &str) -> Result<Error, Fault> {
@@ -271,7 +271,7 @@ impl Inspection {
         let hold = fence.as_str().unwrap_or_default().split(';').next();
         let mut hold = hold.unwrap_or_default().split(' ');
         let last = hold.next().and_then(outside::number);
-        let (whose, label) = (hold.next(), hold.nth(3).and_then(label::read));
+        let (whose, label) = (hold.next(), hold.nth(3).and_then(read_label));
         let holder = match holder {
             Reply::Bytes(token) => Some(Holder {
                 label: label.filter(|_| holder.as_str() == whose),
@@ -313,7 +313,7 @@ fn several_in(holders: &Reply) -> Result<Vec<Holder>, Fault> {
             token: foreign(token),
             count: weight.first().map_or(Ok(1), number)?,
             remaining: time_left(left)?,
-            label: label::read(text(label)?),
+            label: read_label(text(label)?),
         });
     }
     Ok(all)

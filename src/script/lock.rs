@@ -9,8 +9,7 @@ use super::waiter::{Waiter, fairness};
 use crate::command::{Command, Word};
 use crate::error::Fault;
 use crate::kind::{FORGET, Kind, Script};
-use crate::label;
-use crate::name::Name;
+use crate::name::{Name, stored_label};
 use crate::token::{Session, Token};
 
 /// How long a receipt lives at least, as `operations.lua` has it. Redis knows no later repeat as
@@ -302,7 +301,7 @@ impl Call {
 /// # Errors
 /// [`Error::InvalidArgument`] if it is too long.
 pub(crate) fn mark(fingerprint: &str) -> Result<String, Fault> {
-    Ok(["once:", &label::stored(fingerprint)?].concat())
+    Ok(["once:", &stored_label(fingerprint)?].concat())
 }
 
 /// The command that stores `result` for `keep`, behind its mark.
