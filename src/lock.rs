@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind};
 use crate::kind::Kind;
 use crate::lease::Lease;
 use crate::name::Name;
-use crate::operation::{Ask, Claim, Completed, Hold, RunGuess, RunOrLock, Terms, TimeLimit};
+use crate::operation::{Ask, Claim, Completed, Hold, RunGuess, RunOrLock, TimeLimit};
 use crate::runtime::{Runtime, Task};
 use crate::script::{self, Call, Guess, Inspection};
 use crate::settings::Settings;
@@ -178,8 +178,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub(crate) fn resumed(&self, token: Token) -> Result<Hold, Fault> {
         self.settings.check()?;
         let session = Session::random(self.runtime())?;
-        let terms = Terms::new(0, self.settings.ttl);
-        Ok(Hold::new(self.claim(token, session), terms, None))
+        Ok(Hold::new(self.claim(token, session), 0, self.settings.ttl, None))
     }
 
     pub(crate) fn inspecting(&self) -> Result<Ask, Fault> {

@@ -36,7 +36,7 @@ pub(crate) use acquire::{Acquire, AcquireOptions, Grant, Granted, OfTurn, Taken}
 pub(crate) use ask::Ask;
 pub(crate) use claim::{Claim, GiveBack};
 pub(crate) use guess::{RunGuess, RunOrLock};
-pub(crate) use hold::{Hold, Terms, Why};
+pub(crate) use hold::{Hold, Why};
 pub(crate) use keep::{BeginKeeping, EndKeeping, Keep};
 pub(crate) use paced::{Pass, Settle};
 pub(crate) use slot::Completed;

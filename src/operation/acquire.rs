@@ -25,7 +25,7 @@ use super::ask::Ask;
 use super::backoff::Backoff;
 use super::schedule::Schedule;
 use super::subscription::Subscription;
-use super::{Claim, Cx, Hold, Id, Input, Operation, Terms, Why};
+use super::{Claim, Cx, Hold, Id, Input, Operation, Why};
 use crate::command::Reply;
 use crate::error::Fault;
 use crate::event::EventKind;
@@ -243,8 +243,8 @@ impl Granted {
 
     /// The hold that begins, and the replies to the reads.
     pub(crate) fn into_hold(self) -> (Hold, Vec<Reply>) {
-        let terms = Terms::new(self.fence, Some(self.claim.ttl()));
-        let hold = Hold::new(self.claim, terms, Some(self.deadline));
+        let ttl = self.claim.ttl();
+        let hold = Hold::new(self.claim, self.fence, Some(ttl), Some(self.deadline));
         (hold, self.replies)
     }
 }

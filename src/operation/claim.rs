@@ -88,13 +88,8 @@ impl Claim {
 
     /// Gives up in the background all that was asked for with its token, whatever became of it.
     pub(crate) fn abandon(&self, cx: &mut Cx<'_>, waiter: Option<&Waiter>, limit: TimeLimit) {
-        cx.begin_in_background(GiveBack {
-            claim: self.clone(),
-            call: Call::abandon(self.subject(), waiter).into(),
-            limit,
-            ask: None,
-            lease: None,
-        });
+        let ask = self.ask(Call::abandon(self.subject(), waiter).into(), limit);
+        cx.begin_in_background(GiveBack { claim: self.clone(), ask, lease: None });
     }
 
     /// Has `call` give up what may have been executed, or may be yet, and was not told to its
@@ -151,9 +146,7 @@ impl Claim {
 /// result goes to observers only; on failure the ttl frees the lock.
 pub(crate) struct GiveBack {
     claim: Claim,
-    call: Arc<Call>,
-    limit: TimeLimit,
-    ask: Option<Ask>,
+    ask: Ask,
     /// Of a lease: whether it is news that it is lost.
     lease: Option<bool>,
 }
@@ -161,13 +154,8 @@ pub(crate) struct GiveBack {
 impl GiveBack {
     /// A lease that nobody has any more.
     pub(crate) fn lease(claim: Claim, call: Call, tells_loss: bool) -> Self {
-        Self {
-            claim,
-            call: call.into(),
-            limit: TimeLimit::TIMEOUT,
-            ask: None,
-            lease: Some(tells_loss),
-        }
+        let ask = claim.ask(call.into(), TimeLimit::TIMEOUT);
+        Self { claim, ask, lease: Some(tells_loss) }
     }
 
     fn tell(&self, cx: &Cx<'_>, settled: &Completed) {
@@ -192,14 +180,11 @@ impl Operation for GiveBack {
     type Outcome = ();
 
     fn on(&mut self, cx: &mut Cx<'_>, input: Input) -> Option<()> {
-        if let Input::Started = input {
-            // Only now: where the host runs nothing more, somebody else can go on with it.
-            if !self.claim.use_up() {
-                return Some(());
-            }
-            self.ask = Some(self.claim.ask(self.call.clone(), self.limit));
+        // Only now: where the host runs nothing more, somebody else can go on with it.
+        if matches!(input, Input::Started) && !self.claim.use_up() {
+            return Some(());
         }
-        let settled = self.ask.as_mut()?.on(cx, input)?;
+        let settled = self.ask.on(cx, input)?;
         self.tell(cx, &settled);
         Some(())
     }

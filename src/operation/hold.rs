@@ -1,9 +1,7 @@
 //! A hold on a lock, as far as its own process knows of it: what the operations of one lease share.
 
-mod checks;
 mod phase;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -12,38 +10,36 @@ use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
 use crate::runtime::{Instant, Runtime};
-use crate::script::{Call, Renewed, Write};
+use crate::script::{Call, Renewal, Renewed, Write};
 use crate::tasks::{Watchers, locked};
 use crate::token::Token;
 use crate::topology::Holding;
 use phase::State;
 
 pub(crate) use phase::Why;
-pub(super) use phase::{Standing, Writing};
+pub(super) use phase::Writing;
 
 /// No write follows the release of a hold.
 pub(super) const LAST: u64 = (1 << 53) - 1;
 
 pub(crate) struct Hold {
     pub(crate) claim: Claim,
-    terms: Terms,
-    /// It was a writer's, and is a reader's now.
-    is_downgraded: AtomicBool,
     state: Arc<Mutex<State>>,
     /// They are told when it ends, and when a write of it ends.
     pub(crate) watchers: Watchers,
 }
 
 impl Hold {
-    /// Without a deadline it is that of a resumed lease.
-    pub(crate) fn new(claim: Claim, terms: Terms, deadline: Option<Instant>) -> Self {
-        let hold = Self {
-            claim,
-            terms,
-            is_downgraded: AtomicBool::new(false),
-            state: Arc::new(Mutex::new(State::new(deadline))),
-            watchers: Watchers::default(),
-        };
+    /// Without a deadline it is that of a resumed lease, which learns its fence from its first
+    /// renewal, and its ttl if it was given none.
+    pub(crate) fn new(
+        claim: Claim,
+        fence: u64,
+        ttl: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let state = Arc::new(Mutex::new(State::new(fence, ttl, deadline)));
+        let hold = Self { claim, state, watchers: Watchers::default() };
         let lock = &hold.claim.lock;
         lock.topology.holds().enter(&lock.name, Arc::downgrade(&hold.state) as _);
         hold
@@ -51,7 +47,7 @@ impl Hold {
 
     /// By which the scripts recognise it; 0 as long as it is not known.
     pub(crate) fn fence(&self) -> u64 {
-        self.terms.fence()
+        self.state().fence
     }
 
     pub(crate) fn remaining(&self, now: Instant) -> Duration {
@@ -117,8 +113,14 @@ impl Hold {
         self.state().end_keeping();
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        self.state().standing()
+    /// Whether it is held, or its release or commit may be sent again.
+    ///
+    /// # Errors
+    /// Why neither: busy while a release or commit is under way.
+    pub(super) fn may_end(&self) -> Result<bool, Why> {
+        let state = self.state();
+        state.check_last()?;
+        Ok(state.is_held())
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -141,12 +143,12 @@ impl Hold {
 
     /// What renewals give it, if that is known.
     pub(super) fn known_ttl(&self) -> Option<Duration> {
-        self.terms.ttl()
+        self.state().ttl
     }
 
     /// What renewals give it, as far as that is known.
     pub(super) fn ttl(&self) -> Duration {
-        self.terms.ttl().unwrap_or_else(|| self.claim.ttl())
+        self.known_ttl().unwrap_or_else(|| self.claim.ttl())
     }
 
     /// Why it is not known what became of the last write, if it is not.
@@ -161,7 +163,7 @@ impl Hold {
 
     /// It reads from now on.
     pub(super) fn become_reader(&self) {
-        self.is_downgraded.store(true, Relaxed);
+        self.state().is_downgraded = true;
     }
 
     /// Begins a write that counts, behind one of the checks.
@@ -203,16 +205,7 @@ impl Hold {
         is_for_once: bool,
         renewed_at: Instant,
     ) {
-        if let Some(renewed) = renewed {
-            self.terms.learn(renewed, is_for_once);
-        }
-        // The ttl of this renewal. Another renewal may have learned a different one meanwhile. A
-        // failure does not say it.
-        let given = renewed.map(|renewed| renewed.ttl).or(told);
-        if let Some(ttl) = given {
-            let deadline = super::deadline(renewed_at, ttl);
-            self.state().renew_until(deadline);
-        }
+        self.state().renew(renewed, told, is_for_once, renewed_at);
     }
 
     /// It goes on, unless something else has ended it meanwhile.
@@ -283,6 +276,104 @@ impl Hold {
     }
 }
 
+/// Whether a request under a hold makes sense, and until when.
+impl Hold {
+    /// For how long a request under it makes sense, or why none does.
+    pub(super) fn check_held(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
+        let checked = self.state().check_held();
+        checked.map_err(|why| self.refusal(why, cx.now))?;
+        self.check_time(cx)
+    }
+
+    /// As [`Hold::check_held`], for a commit.
+    pub(super) fn check_last_write(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
+        self.check_last(cx.now)?;
+        self.check_time(cx)
+    }
+
+    /// As [`Hold::check_held`], for a writer that is to read.
+    pub(super) fn check_writer(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
+        if self.claim.lock.kind.downgrade().is_none() || self.state().is_downgraded {
+            return Err(self.no_writer());
+        }
+        let until = self.check_held(cx)?;
+        // Who would go on with its acquisition would go on as the writer.
+        self.check_own(cx.host(), cx.now)?;
+        Ok(until)
+    }
+
+    pub(super) fn no_writer(&self) -> Fault {
+        let what = "only the lease of a read/write lock's writer can be downgraded";
+        Fault::invalid(what)
+    }
+
+    pub(super) fn check_last(&self, now: Instant) -> Result<(), Fault> {
+        let checked = self.state().check_last();
+        checked.map_err(|why| self.refusal(why, now))
+    }
+
+    /// Past the deadline it is over, whoever gives it back at the moment.
+    fn refusal(&self, why: Why, now: Instant) -> Fault {
+        self.error(match why {
+            Why::Busy if self.is_past(now) => Why::Expired,
+            _ => why,
+        })
+    }
+
+    fn is_past(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= now)
+    }
+
+    fn check_time(&self, cx: &Cx<'_>) -> Result<TimeLimit, Fault> {
+        let state = self.state();
+        match state.deadline() {
+            Some(deadline) if deadline <= cx.now => {
+                // Of an earlier one that nobody knows the outcome of, this says nothing.
+                if let Some(unknown) = state.unsettled().and_then(Fault::again) {
+                    return Err(unknown);
+                }
+                drop(state);
+                Err(self.expire(cx))
+            }
+            Some(deadline) => Ok(TimeLimit::at(deadline)),
+            None => Ok(TimeLimit::TIMEOUT),
+        }
+    }
+
+    /// Whether the answer to a renewal comes past the deadline, where that says no more than that
+    /// a majority votes for it now: others may have had the lock in between.
+    pub(super) fn answers_too_late(&self, now: Instant) -> bool {
+        self.claim.lock.kind.is_voted() && self.is_past(now)
+    }
+
+    /// The renewal that begins now.
+    pub(super) fn number_renewal(&self) -> Renewal {
+        self.state().number_renewal()
+    }
+
+    /// A majority had voted for it before.
+    pub(super) fn grant(&self, renewal: Renewal) {
+        self.state().grant(renewal);
+    }
+
+    /// It is past its deadline.
+    pub(super) fn expire(&self, cx: &Cx<'_>) -> Fault {
+        self.tell_loss(cx.host(), cx.now);
+        self.error(Why::Expired)
+    }
+
+    /// From now on nobody else can go on with its acquisition.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if somebody has.
+    fn check_own(&self, host: &dyn Runtime, now: Instant) -> Result<(), Fault> {
+        match self.claim.use_up() {
+            true => Ok(()),
+            false => Err(self.pass_on(host, now)),
+        }
+    }
+}
+
 /// That a hold is kept.
 pub(crate) struct Keeping<'a>(&'a Hold);
 
@@ -295,42 +386,5 @@ impl Drop for Keeping<'_> {
 impl Holding for Mutex<State> {
     fn is_held(&self, now: Instant) -> bool {
         !locked(self).remaining(now).is_zero()
-    }
-}
-
-/// A resumed lease learns them from its first renewal, unless it was given a ttl.
-pub(crate) struct Terms {
-    /// 0 while it is not known.
-    fence: AtomicU64,
-    /// In whole milliseconds; 0 while it is not known.
-    ttl_ms: AtomicU64,
-}
-
-impl Terms {
-    pub(crate) const fn new(fence: u64, ttl: Option<Duration>) -> Self {
-        let ttl_ms = match ttl {
-            Some(ttl) => ttl.as_millis() as u64,
-            None => 0,
-        };
-        Self { fence: AtomicU64::new(fence), ttl_ms: AtomicU64::new(ttl_ms) }
-    }
-
-    fn fence(&self) -> u64 {
-        self.fence.load(Relaxed)
-    }
-
-    fn ttl(&self) -> Option<Duration> {
-        let ms = self.ttl_ms.load(Relaxed);
-        (ms > 0).then(|| Duration::from_millis(ms))
-    }
-
-    /// What is known does not change during a hold. A renewal that `asked` for a ttl says nothing
-    /// of the lease's own.
-    fn learn(&self, renewed: &Renewed, asked: bool) {
-        let ms = if asked { 0 } else { renewed.ttl.as_millis() as u64 };
-        for (known, news) in [(&self.fence, renewed.fence), (&self.ttl_ms, ms)] {
-            // It fails if the value is known already.
-            let _ = known.compare_exchange(0, news, Relaxed, Relaxed);
-        }
     }
 }

@@ -14,7 +14,7 @@ mod end;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Hold, Standing, Why};
+use super::hold::{Hold, Why};
 use super::subscription::{Subscription, Wakeup};
 use super::write::{Write, Writes};
 use super::{Cx, Id, Input, Operation, surely};
@@ -137,15 +137,13 @@ impl Keep {
     }
 
     fn next(&self, now: Instant) -> Next {
-        let (standing, deadline) = (self.hold.standing(), self.hold.deadline());
-        let (deadline, is_held) = match (standing, deadline) {
-            (Standing::Ended(why), _) => return Next::Done(why),
-            (Standing::Held, Some(deadline)) => (deadline, true),
+        let (deadline, is_held) = match (self.hold.may_end(), self.hold.deadline()) {
+            (Err(Why::Busy), Some(deadline)) => return self.outlast(now, deadline),
+            (Err(why), _) => return Next::Done(why),
             // The work may still ask again for the outcome of its release or commit.
-            (Standing::Unsettled, Some(deadline)) => (deadline, false),
-            (Standing::Ending, Some(deadline)) => return self.outlast(now, deadline),
+            (Ok(is_held), Some(deadline)) => (deadline, is_held),
             // A hold that is kept has a deadline.
-            (_, None) => return Next::Done(Why::Released),
+            (Ok(_), None) => return Next::Done(Why::Released),
         };
         if deadline <= now {
             return Next::Done(Why::Expired);

@@ -7,7 +7,7 @@ use crate::command::Reply;
 use crate::error::{Error, Fault};
 use crate::operation::deadline;
 use crate::runtime::Instant;
-use crate::script::{RECEIPT_LIFE, Renewal};
+use crate::script::{RECEIPT_LIFE, Renewal, Renewed};
 
 enum Phase {
     /// Held until its deadline.
@@ -58,6 +58,12 @@ impl Why {
 /// What is known of a lease.
 pub(super) struct State {
     phase: Phase,
+    /// By which the scripts recognise it; 0 as long as it is not known.
+    pub(super) fence: u64,
+    /// What renewals give it, if that is known.
+    pub(super) ttl: Option<Duration>,
+    /// It was a writer's, and is a reader's now.
+    pub(super) is_downgraded: bool,
     /// `None` for a resumed lease that was not renewed yet.
     deadline: Option<Instant>,
     /// The number of the last write.
@@ -78,18 +84,13 @@ pub(super) struct State {
     is_kept: bool,
 }
 
-/// Whether there is something to keep of a lease.
-pub(in crate::operation) enum Standing {
-    Held,
-    Ending,
-    Unsettled,
-    Ended(Why),
-}
-
 impl State {
-    pub(super) const fn new(deadline: Option<Instant>) -> Self {
+    pub(super) const fn new(fence: u64, ttl: Option<Duration>, deadline: Option<Instant>) -> Self {
         Self {
             phase: Phase::Held,
+            fence,
+            ttl,
+            is_downgraded: false,
             deadline,
             writes: 0,
             renewals: 0,
@@ -99,15 +100,6 @@ impl State {
             unsettled_since: None,
             was_told_lost: false,
             is_kept: false,
-        }
-    }
-
-    pub(super) const fn standing(&self) -> Standing {
-        match &self.phase {
-            Phase::Held => Standing::Held,
-            Phase::Ending => Standing::Ending,
-            Phase::Unsettled(_) => Standing::Unsettled,
-            Phase::Ended(why) => Standing::Ended(*why),
         }
     }
 
@@ -140,9 +132,26 @@ impl State {
         Renewal { number: self.renewals, granted: self.granted }
     }
 
-    /// Answers may arrive in another order.
-    pub(super) fn renew_until(&mut self, deadline: Instant) {
-        self.deadline = self.deadline.max(Some(deadline));
+    /// It was renewed from `renewed_at` on, by what the script said, or for what it was told. The
+    /// renewal is `for_once`: it says nothing of the lease's own ttl.
+    pub(super) fn renew(
+        &mut self,
+        renewed: Option<&Renewed>,
+        told: Option<Duration>,
+        for_once: bool,
+        renewed_at: Instant,
+    ) {
+        // What is known does not change during a hold.
+        if let Some(renewed) = renewed.filter(|_| self.fence == 0) {
+            self.fence = renewed.fence;
+        }
+        if let Some(renewed) = renewed.filter(|renewed| !for_once && !renewed.ttl.is_zero()) {
+            self.ttl.get_or_insert(renewed.ttl);
+        }
+        // A failure does not say the ttl. Answers may arrive in another order.
+        if let Some(ttl) = renewed.map(|renewed| renewed.ttl).or(told) {
+            self.deadline = self.deadline.max(Some(deadline(renewed_at, ttl)));
+        }
     }
 
     pub(super) fn grant(&mut self, renewal: Renewal) {
