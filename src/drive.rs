@@ -9,10 +9,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use crate::command::Command;
-use crate::operation::{Background, Cx, Id, Input, Mail, Operation, Wish};
+use crate::operation::{Background, Cx, Id, Input, Operation, Wish};
 use crate::runtime::{Runtime, Task};
 use crate::tasks::{Either, GoingOn, locked, select};
 use crate::transport::{Response, Transport, TransportError};
@@ -58,7 +57,7 @@ pub(crate) async fn drive_reading<O: Operation + 'static, T: Transport, R: Runti
     mut reads: impl FnMut() -> Vec<Command>,
 ) -> O::Outcome {
     let _stay = host.runtime.stay();
-    let mut driven = driven(host.clone(), operation);
+    let mut driven = Driven::new(host.clone(), operation);
     poll_fn(|cx| driven.poll(cx, &mut reads)).await
 }
 
@@ -82,88 +81,16 @@ pub(crate) fn drive_in_background<T: Transport, R: Runtime>(
     host: &Arc<Host<T, R>>,
     operation: impl Operation<Outcome = ()> + Send + 'static,
 ) {
-    let mut driven = driven(host.clone(), operation);
+    let mut driven = Driven::new(host.clone(), operation);
     let task = poll_fn(move |cx| driven.poll(cx, &mut Vec::new));
     host.runtime.spawn(Box::pin(task));
 }
 
-fn driven<O: Operation, T: Transport, R: Runtime>(
-    host: Arc<Host<T, R>>,
-    operation: O,
-) -> Driven<O, T, R> {
-    Driven {
-        told: Running { operation, outcome: None },
-        driver: Driver { state: State::New, flights: Flights::none(), ids: 0, host },
-    }
-}
-
-async fn sending<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail) -> Answer {
-    host.transport.send(mail.request()).await
-}
-
-async fn listening<T: Transport, R>(host: Arc<Host<T, R>>, mut mail: Mail, to: Received) -> Ended {
-    let mut hear = |piece: &[u8]| locked(&to).extend_from_slice(piece);
-    host.transport.listen(mail.request(), &mut hear).await
-}
-
-async fn sleeping<T, R: Runtime>(host: Arc<Host<T, R>>, time: Duration) {
-    host.runtime.sleep(time).await;
-}
-
-/// An operation with its driver.
+/// An operation, what it waits for, and its host.
 struct Driven<O: Operation, T: Transport, R: Runtime> {
-    told: Running<O>,
-    driver: Driver<T, R>,
-}
-
-/// An operation and its outcome. A driver need not know the operation's type, so its code exists
-/// once for all.
-struct Running<O: Operation> {
     operation: O,
-    outcome: Option<O::Outcome>,
-}
-
-trait Tell {
-    /// Returns whether the operation is done.
-    fn tell(&mut self, cx: &mut Cx<'_>, input: Input) -> bool;
-
-    fn cancel(&mut self, cx: &mut Cx<'_>);
-}
-
-impl<O: Operation> Tell for Running<O> {
-    fn tell(&mut self, cx: &mut Cx<'_>, input: Input) -> bool {
-        self.outcome = self.operation.on(cx, input);
-        self.outcome.is_some()
-    }
-
-    fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.operation.cancel(cx);
-    }
-}
-
-impl<O: Operation, T: Transport, R: Runtime> Driven<O, T, R> {
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        reads: &mut dyn FnMut() -> Vec<Command>,
-    ) -> Poll<O::Outcome> {
-        self.driver.poll(&mut self.told, cx, reads);
-        self.told.outcome.take().map_or(Poll::Pending, Poll::Ready)
-    }
-}
-
-impl<O: Operation, T: Transport, R: Runtime> Drop for Driven<O, T, R> {
-    fn drop(&mut self) {
-        self.driver.cancel(&mut self.told);
-    }
-}
-
-/// The host of an operation, and what the operation waits for.
-struct Driver<T, R> {
     state: State,
     flights: Flights,
-    /// The last id that was given out.
-    ids: u32,
     host: Arc<Host<T, R>>,
 }
 
@@ -174,78 +101,55 @@ enum State {
     Done,
 }
 
-impl<T: Transport, R: Runtime> Driver<T, R> {
+impl<O: Operation, T: Transport, R: Runtime> Driven<O, T, R> {
+    fn new(host: Arc<Host<T, R>>, operation: O) -> Self {
+        Self { operation, state: State::New, flights: Flights::default(), host }
+    }
+
     /// Tells the operation all that has happened, until it is done or nothing is left.
     fn poll(
         &mut self,
-        told: &mut dyn Tell,
         cx: &mut Context<'_>,
         reads: &mut dyn FnMut() -> Vec<Command>,
-    ) {
+    ) -> Poll<O::Outcome> {
         let mut next = (self.state == State::New).then_some(Input::Started);
         self.state = State::Begun;
         while let Some(input) = next.take().or_else(|| self.flights.land(cx)) {
-            let mut is_done = false;
-            self.wishes(Some(cx.waker()), reads, |cx| is_done = told.tell(cx, input));
-            if is_done {
+            let outcome =
+                self.tell(Some(cx.waker()), reads, |operation, cx| operation.on(cx, input));
+            if let Some(outcome) = outcome {
                 self.state = State::Done;
-                return;
+                return Poll::Ready(outcome);
             }
         }
+        Poll::Pending
     }
 
-    fn cancel(&mut self, told: &mut dyn Tell) {
-        if self.state == State::Begun {
-            // First of all, abort what was sent.
-            self.flights = Flights::none();
-            self.wishes(None, &mut Vec::new, |cx| told.cancel(cx));
-        }
-    }
-
-    /// Does what the operation wishes for after an input.
-    fn wishes(
+    /// Tells it something, and does what it wishes for then.
+    fn tell<P>(
         &mut self,
         waker: Option<&Waker>,
         reads: &mut dyn FnMut() -> Vec<Command>,
-        tell: impl FnOnce(&mut Cx<'_>),
-    ) {
+        tell: impl FnOnce(&mut O, &mut Cx<'_>) -> P,
+    ) -> P {
         let mut wishes = Vec::new();
         let runtime = &self.host.runtime;
         let now = runtime.now();
-        tell(&mut Cx::new(now, runtime, reads, &mut self.ids, &mut wishes));
+        let mut cx = Cx::new(now, runtime, reads, &mut self.flights.ids, &mut wishes);
+        let told = tell(&mut self.operation, &mut cx);
         for wish in wishes {
-            self.grant(wish, waker);
+            self.flights.grant(&self.host, wish, waker);
         }
+        told
     }
+}
 
-    fn grant(&mut self, wish: Wish, waker: Option<&Waker>) {
-        let host = self.host.clone();
-        match wish {
-            Wish::Send(id, mail) => self.flights.send(id, sending(host, mail)),
-            Wish::Wake(id, time) => self.flights.wake(id, sleeping(host, time)),
-            Wish::Listen(id, mail) => {
-                let received = Received::default();
-                let ended = listening(host, mail, received.clone());
-                self.flights.listen(id, received, ended);
-            }
-            Wish::Stop(id) => drop(self.flights.split_off(&[id])),
-            Wish::Detach(operation, ids) => self.detach(operation, &ids, waker),
-        }
-    }
-
-    /// When this returns, the transport has the first request of the operation, if there is a task
-    /// to wake.
-    fn detach(&mut self, operation: Background, ids: &[Id], waker: Option<&Waker>) {
-        let mut detached = driven(self.host.clone(), operation);
-        detached.driver.ids = self.ids;
-        if !ids.is_empty() {
-            detached.driver.state = State::Begun;
-            detached.driver.flights = self.flights.split_off(ids);
-        }
-        let mut go_on = move |cx: &mut Context<'_>| detached.poll(cx, &mut Vec::new);
-        let is_done = waker.is_some_and(|waker| go_on(&mut Context::from_waker(waker)).is_ready());
-        if !is_done {
-            self.host.runtime.spawn(Box::pin(poll_fn(go_on)));
+impl<O: Operation, T: Transport, R: Runtime> Drop for Driven<O, T, R> {
+    fn drop(&mut self) {
+        if self.state == State::Begun {
+            // First of all, abort what was sent.
+            self.flights = Flights::default();
+            self.tell(None, &mut Vec::new, |operation, cx| operation.cancel(cx));
         }
     }
 }
@@ -257,13 +161,12 @@ type Ended = Result<u16, TransportError>;
 type Received = Arc<Mutex<Vec<u8>>>;
 
 /// A future that an operation waits for.
-trait Flight<O>: Future<Output = O> + Send + 'static {}
+type Boxed<O> = Pin<Box<dyn Future<Output = O> + Send>>;
 
-impl<O, F: Future<Output = O> + Send + 'static> Flight<O> for F {}
-
-type Boxed<O> = Pin<Box<dyn Flight<O>>>;
-
+#[derive(Default)]
 struct Flights {
+    /// The last id that was given out.
+    ids: u32,
     answers: Vec<(Id, Boxed<Answer>)>,
     timers: Vec<(Id, Boxed<()>)>,
     streams: Vec<(Id, Stream)>,
@@ -277,21 +180,56 @@ struct Stream {
 }
 
 impl Flights {
-    const fn none() -> Self {
-        Self { answers: Vec::new(), timers: Vec::new(), streams: Vec::new() }
+    /// Does what an operation wishes for. It does not know the operation's type, so its code exists
+    /// once for all.
+    fn grant<T: Transport, R: Runtime>(
+        &mut self,
+        host: &Arc<Host<T, R>>,
+        wish: Wish,
+        waker: Option<&Waker>,
+    ) {
+        let host = host.clone();
+        match wish {
+            Wish::Send(id, mut mail) => {
+                let answer = async move { host.transport.send(mail.request()).await };
+                self.answers.push((id, Box::pin(answer)));
+            }
+            Wish::Wake(id, time) => {
+                let timer = async move { host.runtime.sleep(time).await };
+                self.timers.push((id, Box::pin(timer)));
+            }
+            Wish::Listen(id, mut mail) => {
+                let received = Received::default();
+                let to = received.clone();
+                let ended = Box::pin(async move {
+                    let mut hear = |piece: &[u8]| locked(&to).extend_from_slice(piece);
+                    host.transport.listen(mail.request(), &mut hear).await
+                });
+                let stream = Stream { received, has_ended: None, ended };
+                self.streams.push((id, stream));
+            }
+            Wish::Stop(id) => drop(self.split_off(&[id])),
+            Wish::Detach(operation, ids) => self.detach(host, operation, &ids, waker),
+        }
     }
 
-    fn send(&mut self, id: Id, answer: impl Flight<Answer>) {
-        self.answers.push((id, Box::pin(answer)));
-    }
-
-    fn wake(&mut self, id: Id, timer: impl Flight<()>) {
-        self.timers.push((id, Box::pin(timer)));
-    }
-
-    fn listen(&mut self, id: Id, received: Received, ended: impl Flight<Ended>) {
-        let stream = Stream { received, has_ended: None, ended: Box::pin(ended) };
-        self.streams.push((id, stream));
+    /// When this returns, the transport has the first request of the operation, if there is a task
+    /// to wake.
+    fn detach<T: Transport, R: Runtime>(
+        &mut self,
+        host: Arc<Host<T, R>>,
+        operation: Background,
+        ids: &[Id],
+        waker: Option<&Waker>,
+    ) {
+        let spawner = host.clone();
+        let state = if ids.is_empty() { State::New } else { State::Begun };
+        let mut detached = Driven { operation, state, flights: self.split_off(ids), host };
+        let mut go_on = move |cx: &mut Context<'_>| detached.poll(cx, &mut Vec::new);
+        let is_done = waker.is_some_and(|waker| go_on(&mut Context::from_waker(waker)).is_ready());
+        if !is_done {
+            spawner.runtime.spawn(Box::pin(poll_fn(go_on)));
+        }
     }
 
     /// The next thing that has happened. If several have, an answer comes before a timer, and a
@@ -316,6 +254,7 @@ impl Flights {
 
     fn split_off(&mut self, ids: &[Id]) -> Self {
         Self {
+            ids: self.ids,
             answers: split_off(&mut self.answers, ids),
             timers: split_off(&mut self.timers, ids),
             streams: split_off(&mut self.streams, ids),

@@ -19,7 +19,7 @@ use crate::name::Name;
 use crate::outside;
 use crate::token::{Session, Token};
 use crate::ttl;
-use rows::{Row, Waking, Which};
+use rows::{Refusals, Row, Waking, Which};
 
 use lua::script;
 
@@ -105,38 +105,22 @@ impl Kind {
 
     /// What it is at each server of a quorum: the quorum's mutex, or refused.
     pub(crate) fn of_majority(self) -> (Self, Result<(), Fault>) {
-        let checked = refuse(self.row.refusals.majority);
+        let checked = self.may(|refusals| refusals.majority);
         let row = if checked.is_ok() { &rows::QUORUM } else { self.row };
         (Self { row, ..self }, checked)
     }
 
     /// Lets the lock feed a list when it becomes free.
     pub(crate) fn set_signal_list(&mut self, list: String) -> Result<(), Fault> {
-        refuse(self.row.refusals.signal_list)?;
+        self.may(|refusals| refusals.signal_list)?;
         self.signal_list = Some(list);
         Ok(())
     }
 
-    pub(crate) fn check_fair(&self) -> Result<(), Fault> {
-        refuse(self.row.refusals.fair)
-    }
-
-    pub(crate) fn check_label(&self) -> Result<(), Fault> {
-        refuse(self.row.refusals.label)
-    }
-
-    pub(crate) fn check_replicas(&self) -> Result<(), Fault> {
-        refuse(self.row.refusals.replicas)
-    }
-
-    /// Whether one turn ends before the next begins.
-    pub(crate) fn check_turns(&self) -> Result<(), Fault> {
-        refuse(self.row.refusals.turns)
-    }
-
-    /// Whether commands may run with the lock's operations.
-    pub(crate) fn check_commands(&self) -> Result<(), Fault> {
-        refuse(self.row.refusals.commands)
+    /// # Errors
+    /// Why it refuses `what`, if it does.
+    pub(crate) fn may(&self, what: fn(&Refusals) -> Option<&'static str>) -> Result<(), Fault> {
+        refuse(what(&self.row.refusals))
     }
 
     pub(crate) fn scripts(&self) -> &'static Scripts {

@@ -81,7 +81,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// Whether the lock is valid, and then whether callers may share its turns.
     pub(crate) fn check_turns(&self) -> Result<(), Fault> {
         self.settings.check()?;
-        let checked = self.settings.kind.check_turns();
+        let checked = self.settings.kind.may(|refusals| refusals.turns);
         checked.map_err(|fault| fault.of_lock(Some(self.key())))
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn check_kind(kind: &Kind, commands: &[Command]) -> Result<(), Fault>
     if commands.is_empty() {
         return Ok(());
     }
-    kind.check_commands()
+    kind.may(|refusals| refusals.commands)
 }
 
 /// Whether all that a client, a lock or a throttle was given is valid: else the first that is not.

@@ -211,7 +211,6 @@ impl Thing {
 #[inline(never)]
 fn of_lock(lock: &web::Lock, what: &str, mut words: Words) -> Result<Thing, Thrown> {
     let steps = match what {
-        "tryAcquire" => lock.try_steps(),
         "acquire" => lock.acquire_steps(&words.commands()),
         "tryAndRead" => lock.try_and_read_steps(&words.commands()),
         "inspect" => lock.inspect_steps(),

@@ -160,7 +160,7 @@ export class Lock {
    * Who that is, {@link Lock.inspect} tells, or a {@link HeldError} of {@link Lock.acquire}.
    */
   async tryAcquire(options: CallOptions = {}): Promise<Lease | null> {
-    return this.#wait(["tryAcquire"], options, ({ lease }, of) => (lease ? this.#lease(lease, of) : null));
+    return this.#wait(["tryAndRead"], options, ({ lease }, of) => (lease ? this.#lease(lease, of) : null));
   }
 
   /**

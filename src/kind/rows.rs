@@ -51,15 +51,15 @@ pub(super) enum Waking {
 
 /// Why a kind refuses something, if it does.
 #[derive(Clone, Copy)]
-pub(super) struct Refusals {
-    pub(super) fair: Option<&'static str>,
-    pub(super) label: Option<&'static str>,
-    pub(super) commands: Option<&'static str>,
-    pub(super) replicas: Option<&'static str>,
-    pub(super) signal_list: Option<&'static str>,
-    pub(super) turns: Option<&'static str>,
+pub(crate) struct Refusals {
+    pub(crate) fair: Option<&'static str>,
+    pub(crate) label: Option<&'static str>,
+    pub(crate) commands: Option<&'static str>,
+    pub(crate) replicas: Option<&'static str>,
+    pub(crate) signal_list: Option<&'static str>,
+    pub(crate) turns: Option<&'static str>,
     /// Without a reason it is the quorum's mutex at each of several servers.
-    pub(super) majority: Option<&'static str>,
+    pub(crate) majority: Option<&'static str>,
 }
 
 impl Refusals {

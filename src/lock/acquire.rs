@@ -232,13 +232,13 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     ) -> Result<Acquire, Fault> {
         self.settings.check_reads(reads)?;
         let options = self.options_of(wait);
-        Ok(Acquire::reading(self.new_claim()?, options, reads))
+        Ok(Acquire::new(self.new_claim()?, options, Some(reads)))
     }
 
     pub(crate) fn trying(&self, reads: &[Command]) -> Result<Acquire, Fault> {
         self.settings.check_reads(reads)?;
         let options = AcquireOptions { reads_in_any_case: true, ..self.options_of(None) };
-        Ok(Acquire::reading(self.new_claim()?, options, reads))
+        Ok(Acquire::new(self.new_claim()?, options, Some(reads)))
     }
 
     pub(crate) fn acquiring_as(
@@ -259,7 +259,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
             let claim = self.claim(caller.token(), caller.session(runtime)?);
             Claim { caller: Some(caller), ..claim }
         };
-        Ok(Acquire::inquiring(claim, options))
+        Ok(Acquire::new(claim, options, None))
     }
 
     fn options_of(&self, wait: Option<Duration>) -> AcquireOptions {

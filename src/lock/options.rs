@@ -135,7 +135,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     pub fn fair(self, on: bool) -> Self {
         self.with(|lock| {
             if on {
-                lock.kind.check_fair()?;
+                lock.kind.may(|refusals| refusals.fair)?;
             }
             lock.fair = on;
             Ok(())
@@ -160,7 +160,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
         self.with(|lock| {
             lock.kind.set_take_over()?;
             if lock.fair {
-                lock.kind.check_fair()?;
+                lock.kind.may(|refusals| refusals.fair)?;
             }
             Ok(())
         })
@@ -241,7 +241,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     #[must_use]
     pub fn wait_for_replicas(self, count: u32, within: Duration) -> Self {
         self.with(|lock| {
-            lock.kind.check_replicas()?;
+            lock.kind.may(|refusals| refusals.replicas)?;
             lock.replicas = Some(Replicas::new(count, within)?);
             Ok(())
         })
@@ -256,7 +256,7 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     #[must_use]
     pub fn label(self, label: &str) -> Self {
         self.with(|lock| {
-            lock.kind.check_label()?;
+            lock.kind.may(|refusals| refusals.label)?;
             lock.label = name::stored_label(label)?;
             Ok(())
         })

@@ -204,8 +204,10 @@ impl Operation for Acquire {
         })
     }
 
+    /// A call may be under way, whose outcome nobody gets.
     fn cancel(&mut self, cx: &mut Cx<'_>) {
-        self.abort(cx);
+        self.uncounted = self.claim.lock.topology.requests_of_a_call();
+        self.give_up(cx);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::acquisition::Acquisition;
 use crate::bridge::Bridge;
 use crate::client::Client;
 use crate::command::{Command, Reply};
-use crate::error::{Error, Fault};
+use crate::error::Fault;
 use crate::lock::{Lock, reading, replies};
 use crate::once::{Cached, Once};
 use crate::operation::{
@@ -55,15 +55,6 @@ impl Lock<Sent, Outside> {
     pub fn acquire_steps(&self, reads: &[Command]) -> Steps {
         let acquire = self.acquiring(Some(self.wait), reads);
         Steps::new(&self.host, acquire, taken)
-    }
-
-    /// As [`Lock::try_acquire`].
-    pub fn try_steps(&self) -> Steps {
-        let tried = |place: &JsHost, tried: Result<_, Fault>| match tried {
-            Err(fault) if matches!(*fault, Error::Held { .. }) => Ok(Came::Taken(None, Vec::new())),
-            tried => taken(place, tried),
-        };
-        Steps::new(&self.host, self.acquiring(None, &[]), tried)
     }
 
     /// As [`Lock::acquire_as`], after so many requests that were sent for it. The reply to a read
@@ -130,7 +121,7 @@ impl Lock<Sent, Outside> {
         Ok((steps, token))
     }
 
-    /// As [`Lock::try_acquire_and_read`].
+    /// As [`Lock::try_acquire_and_read`], and without reads as [`Lock::try_acquire`].
     pub fn try_and_read_steps(&self, reads: &[Command]) -> Steps {
         Steps::new(&self.host, self.trying(reads), taken)
     }

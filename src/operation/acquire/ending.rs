@@ -79,12 +79,6 @@ impl Acquire {
         }
     }
 
-    /// Gives up though a call may be under way, whose outcome nobody gets.
-    pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
-        self.uncounted = self.claim.lock.topology.requests_of_a_call();
-        self.give_up(cx);
-    }
-
     /// Abandons its token, by one more request of its own.
     fn leave(&mut self, cx: &mut Cx<'_>) {
         if self.abandon(cx) {

@@ -17,17 +17,13 @@ use crate::settings::check_kind;
 pub(super) const REQUESTS_OF_A_WAIT: u32 = 4;
 
 impl Acquire {
-    /// An acquisition with the same reads in each request.
-    pub(crate) fn reading(claim: Claim, options: AcquireOptions, reads: &[Command]) -> Self {
-        Self::new(claim, options, Some(reads))
-    }
-
-    /// An acquisition that asks its driver for its reads before each request.
-    pub(crate) fn inquiring(claim: Claim, options: AcquireOptions) -> Self {
-        Self::new(claim, options, None)
-    }
-
-    fn new(mut claim: Claim, mut options: AcquireOptions, reads: Option<&[Command]>) -> Self {
+    /// An acquisition with the same reads in each request; or with none, so that it asks its driver
+    /// for them before each request.
+    pub(crate) fn new(
+        mut claim: Claim,
+        mut options: AcquireOptions,
+        reads: Option<&[Command]>,
+    ) -> Self {
         let own = own_place(&claim, &options);
         let place = match &claim.caller {
             Some(caller) => caller.stand(own),

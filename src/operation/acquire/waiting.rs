@@ -18,11 +18,9 @@ const CONNECTED_WITHIN: Nanos = Nanos::ms(1_000);
 /// Behind so many nobody waits. Redis keeps each waiter, and is asked for each again and again.
 const MOST_AHEAD: u64 = 10_000;
 
-/// What a message means beside the last answer.
+/// What a message means beside the last answer, unless the answer is newer.
 enum Meaning {
     Granted(Grant),
-    /// The answer is newer.
-    Superseded,
     /// The lock is this waiter's, but the waiter must ask for it.
     Ours,
     /// The lock may be free.
@@ -62,7 +60,7 @@ impl Acquire {
             Some(Meaning::Granted(grant)) => return Some(Attempted::Granted(grant)),
             Some(Meaning::Ours) => (true, true),
             Some(Meaning::MayBeFree) => (true, self.until_affordable(cx).is_zero()),
-            Some(Meaning::Superseded) | None => (is_confirmed && self.may_have_room(), true),
+            None => (is_confirmed && self.may_have_room(), true),
         };
         // Also a waiter that hears of its turn: the last request leaves at the end of the wait.
         let again = again && !self.wait.schedule.is_over(cx.now) && self.tries_left() > 0;
@@ -161,7 +159,7 @@ impl Acquire {
         };
         let answered_us = found.contended.redis_us;
         if fence <= answered_us {
-            return Some(Meaning::Superseded);
+            return None;
         }
         let since_answer = Duration::from_micros(left.redis_us.saturating_sub(answered_us));
         let ttl = self.claim.ttl();
@@ -250,7 +248,7 @@ impl Acquire {
             Some(Wakeup::Message(message)) => match self.told(cx, &message) {
                 Some(Meaning::Granted(grant)) => Some(Attempted::Granted(grant)),
                 Some(Meaning::Ours) => self.stop_pausing(cx, &pause),
-                Some(Meaning::MayBeFree | Meaning::Superseded) | None => {
+                Some(Meaning::MayBeFree) | None => {
                     self.step = Step::Pausing(pause);
                     self.ask_when_affordable(cx)
                 }
