@@ -20,6 +20,7 @@ const OF_EVERY_LOCK: [&str; 6] =
     ["acquire", "renew", "release", "abandon", "inspect", "force_release"];
 
 fn main() {
+    know_npm();
     let folder = Path::new("src/kind");
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-changed=build.rs");
@@ -49,6 +50,17 @@ fn main() {
         writeln!(written, "const {name}: &str = {sent:?};").expect("text");
     }
     fs::write(Path::new(&out).join("scripts.rs"), written).expect("a file can be written");
+}
+
+/// The npm package's side of the crate is in `npm/host`, which is not published with it. So `npm`
+/// is set where that is there and asked for, in wasm.
+fn know_npm() {
+    println!("cargo::rustc-check-cfg=cfg(npm)");
+    let is_wasm = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
+    let is_asked_for = env::var_os("CARGO_FEATURE_HOST_JSON").is_some();
+    if is_wasm && is_asked_for && Path::new("npm/host").exists() {
+        println!("cargo::rustc-cfg=npm");
+    }
 }
 
 fn constant(part: &Part) -> String {

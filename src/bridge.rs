@@ -16,9 +16,9 @@ use crate::redact;
 use crate::transport::{Request, Response};
 use endpoint::{Access, PlainHttp};
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 pub(crate) use json::array;
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 pub use json::quote_into;
 pub(crate) use listening::{Listening, Push};
 
@@ -161,7 +161,7 @@ impl Bridge {
 
     /// Never in the npm package: it would take too much wasm for what it saves.
     pub(crate) const fn caches_scripts(&self) -> bool {
-        cfg!(not(all(target_family = "wasm", feature = "host-json"))) && self.script_cache
+        cfg!(not(npm)) && self.script_cache
     }
 
     /// The request that has a Redis command executed.

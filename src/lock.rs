@@ -303,7 +303,7 @@ pub(crate) fn reading<R: Runtime>(
 ) -> Result<Ask, Fault> {
     script::check_reads(reads)?;
     let Layout::Single(_) = topology.layout else {
-        return Err(Fault::invalid(if cfg!(all(target_family = "wasm", feature = "host-json")) {
+        return Err(Fault::invalid(if cfg!(npm) {
             "there are several bridges to read from; name one by a lock behind it, with `shardOf`"
         } else {
             "there are several bridges to read from; name one by a lock behind it, with `shard_of`"

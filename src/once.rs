@@ -6,7 +6,7 @@ mod run;
 use std::fmt;
 use std::time::Duration;
 
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::command::Command;
@@ -320,7 +320,7 @@ impl<T: Transport, R: Runtime> Cached<T, R> {
     ///
     /// # Cancel safety
     /// As [`Once::run`].
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     pub async fn get<V, E>(&self, refill: impl AsyncFnOnce() -> Result<V, E>) -> Result<V, E>
     where
         V: Serialize + DeserializeOwned,

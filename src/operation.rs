@@ -49,7 +49,7 @@ pub use write::Writes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id(u32);
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 impl Id {
     pub(crate) const fn of(number: u32) -> Self {
         Self(number)

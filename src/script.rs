@@ -11,7 +11,7 @@ mod waiter;
 pub(crate) use answer::{Answer, Contended, Renewed};
 pub(crate) use call::{Call, LONGEST_DEBOUNCE, Verb};
 pub(crate) use commands::{Reads, check_reads, check_writes, of_nothing};
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 pub(crate) use lock::without_mark;
 pub(crate) use lock::{
     Guess, IfWrong, RECEIPT_LIFE, Renewal, Subject, Write, copy_of, keeping, mark,

@@ -57,7 +57,7 @@ impl Settings {
     }
 
     /// The same of what a lease of it would have to run.
-    #[cfg(all(target_family = "wasm", feature = "host-json"))]
+    #[cfg(npm)]
     pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
         let checked = script::check_writes(writes, &self.name);
         checked.map_err(|fault| fault.of_lock(Some(self.name.shown())))

@@ -26,21 +26,24 @@
 //! A Worker with bindings of its own, without that crate, also needs an executor: [`begin`],
 //! [`promise`] and [`spawn`] are one, and [`settled`] awaits a promise. They continue a task in the
 //! callback for which the task waits, which saves the host's microtasks.
-// Only this file, those in `web/` and `bridge/json/host.rs` know JavaScript. They declare the
+// Only this file, those in `web/` and those in `npm/host/` know JavaScript. They declare the
 // functions that they need themselves. Hosts differ in details that ready-made bindings assert:
 // timers are numbers in some and objects in others, and a dropped `fetch` goes on unless it is
 // aborted.
 
 mod callback;
-#[cfg(feature = "host-json")]
+#[cfg(npm)]
 #[doc(hidden)]
+#[path = "../npm/host/driven.rs"]
 pub mod driven;
 mod executor;
-#[cfg(feature = "host-json")]
+#[cfg(npm)]
+#[path = "../npm/host/faces.rs"]
 mod faces;
 mod fetch;
 mod host;
-#[cfg(feature = "host-json")]
+#[cfg(npm)]
+#[path = "../npm/host/steps.rs"]
 mod steps;
 #[cfg(feature = "worker")]
 mod worker;
@@ -52,7 +55,7 @@ pub use fetch::Fetch;
 pub use host::Host;
 
 /// For tests of what JavaScript does, in place of Rust's own `test`.
-#[cfg(all(test, feature = "host-json"))]
+#[cfg(all(test, npm))]
 pub(crate) use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A client for the hosts of the edge.

@@ -81,7 +81,7 @@ export class Driver {
     for (const wish of wishes) wish();
   }
 
-  /** What the module wishes for, as `src/web/steps.rs` writes it. */
+  /** What the module wishes for, as `npm/host/steps.rs` writes it. */
   #read(said: string): Array<() => void> {
     const lines = said.split("\n").slice(0, -1);
     const wishes = [];

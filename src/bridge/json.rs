@@ -1,21 +1,22 @@
 //! The little JSON that bridges use. A request is an array of strings. A response is an object of
 //! numbers, strings, nils, and flat arrays of those, or a list of such objects.
 //!
-//! `serde_json` reads and writes it. In the npm package the host does (`host.js`), so the package
-//! needs no parser.
+//! `serde_json` reads and writes it. In the npm package the host does (`npm/host/json.js`), so the
+//! package needs no parser.
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
+#[path = "../../npm/host/json.rs"]
 mod host;
-#[cfg(any(test, not(all(target_family = "wasm", feature = "host-json"))))]
+#[cfg(any(test, not(npm)))]
 mod library;
 
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 use library as json;
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 use host as json;
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 pub use host::quote_into;
 /// Words, at least one, as an array of strings.
 pub(crate) use json::array;

@@ -205,7 +205,7 @@ impl Error {
         Self::BadResponse { lock: None, kind, source: None, can_repeat: false }
     }
 
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     pub(crate) fn unreadable(lock: &str, what: &str, error: &dyn fmt::Display) -> Self {
         Self::ResultUnreadable { lock: lock.to_owned(), message: format!("{what}: {error}") }
     }

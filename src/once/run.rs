@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Once, OnceOutcome};
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::lease::Lease;
 use crate::operation::{Granted, Taken};
 use crate::runtime::Runtime;
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 use crate::script::without_mark;
 use crate::transport::Transport;
 
@@ -41,7 +41,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     /// # Cancel safety
     /// Dropping the future drops the work, and releases the lock in the background. If the result
     /// was just being stored, it may be stored or not.
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     pub async fn run<V, E>(
         &self,
         work: impl AsyncFnOnce(&Lease<T, R>) -> Result<V, E>,
@@ -55,14 +55,14 @@ impl<T: Transport, R: Runtime> Once<T, R> {
         self.perform(work, write, read).await
     }
 
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     fn written<V: Serialize>(&self, value: &V) -> Result<String, Error> {
         let what = "the work was done, but it cannot be written as JSON, so it is not kept";
         serde_json::to_string(value)
             .map_err(|error| Error::unreadable(self.lock.key(), what, &error))
     }
 
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     fn read_back<V: DeserializeOwned>(&self, text: &str) -> Result<V, Error> {
         let what = "what is kept is not of the type that this call asks for";
         // The npm package's work may return nothing. It then passes an empty text.
@@ -101,7 +101,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     ///
     /// # Cancel safety
     /// As [`Once::run`].
-    #[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+    #[cfg(not(npm))]
     pub async fn run_anyway<V, E>(
         &self,
         work: impl AsyncFnOnce(Option<&Lease<T, R>>) -> Result<V, E>,
@@ -197,7 +197,7 @@ impl<T: Transport, R: Runtime> Once<T, R> {
     }
 }
 
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 const fn is_away(error: &Error) -> bool {
     matches!(error, Error::Unavailable { .. } | Error::TimedOut { .. })
 }

@@ -16,7 +16,7 @@ const MAX_WORDS: usize = 1000;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 const OF_A_WORD: usize = 16;
 
-const MARKED: &str = if cfg!(all(target_family = "wasm", feature = "host-json")) {
+const MARKED: &str = if cfg!(npm) {
     r#"write it as { key: "…" }"#
 } else {
     "append it by `Command::key`"

@@ -319,7 +319,7 @@ pub(crate) fn copy_of(name: &Name) -> Command {
 }
 
 /// The result in what is stored behind its mark.
-#[cfg(not(all(target_family = "wasm", feature = "host-json")))]
+#[cfg(not(npm))]
 pub(crate) fn without_mark(stored: &str) -> Option<&str> {
     Some(stored.split_once(' ')?.1)
 }

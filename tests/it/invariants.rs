@@ -11,8 +11,10 @@ use testkit::paths;
 
 use crate::support::{Http, Nothing, TestClient, Tokio};
 
+/// Those of the client, and of its side for the npm package, whose paths start with `npm`.
 fn sources() -> Vec<(String, String)> {
-    sources_of("src")
+    let npm = sources_of("npm/host").into_iter().map(|(name, text)| (format!("npm/{name}"), text));
+    sources_of("src").into_iter().chain(npm).collect()
 }
 
 /// The files below a folder of ours, by their paths there, and their texts.
@@ -55,7 +57,7 @@ fn only(rooms: &str, words: &[&str]) {
 #[test]
 fn only_web_knows_javascript() {
     let words = ["js_sys", "web_sys", "wasm_bindgen"];
-    only("web bridge/json/host.rs", &words);
+    only("web npm", &words);
 }
 
 #[test]
@@ -78,11 +80,11 @@ fn only_script_knows_redis() {
 #[test]
 fn only_bridge_knows_json_and_http() {
     // `once` reads and writes what its caller keeps.
-    only("bridge once", &["json::", "serde"]);
+    only("bridge once npm", &["json::", "serde"]);
     only("bridge", &["Bearer", "401", "404"]);
     only("bridge", &["body must be", "wants a password"]);
     // In the npm package.
-    only("bridge/json/host", &["JSON.parse", "stringify"]);
+    only("npm/json", &["JSON.parse", "stringify"]);
 }
 
 /// What is known of a refusal is set where it is made.
@@ -100,10 +102,10 @@ fn errors_take_no_messages_apart() {
 
 #[test]
 fn only_the_driver_sends_and_only_slots_send_again() {
-    let transports = "drive.rs transport.rs web wasi.rs native.rs testing";
+    let transports = "drive.rs transport.rs web npm wasi.rs native.rs testing";
     only(transports, &[".transport.send(", "fn send(request"]);
     only(transports, &["fn send(&self, request"]);
-    let sends = "drive.rs operation.rs operation/slot.rs web/steps.rs";
+    let sends = "drive.rs operation.rs operation/slot.rs npm/steps.rs";
     only(sends, &["cx.send(", "Wish::Send"]);
     // A call that is asked again with another token is not a repeat.
     let again = "operation/slot.rs operation/backoff.rs operation/schedule operation/acquire";

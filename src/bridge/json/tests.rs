@@ -1,10 +1,10 @@
 use super::*;
 use crate::command::Reply;
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 use crate::web::test;
 
-const IS_HOST: bool = cfg!(all(target_family = "wasm", feature = "host-json"));
+const IS_HOST: bool = cfg!(npm);
 
 fn found(json: &str) -> Option<[Reply; 2]> {
     members(json).map(|members| [members.result, members.error])
@@ -215,7 +215,7 @@ fn what_must_be_escaped_is_found_wherever_it_stands() {
 }
 
 /// On all of these texts, and on each of them with one character more or less.
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 #[test]
 fn the_host_reads_what_the_library_reads() {
     let answer = |json: &str| format!(r#"{{"result":{json}}}"#);
@@ -233,7 +233,7 @@ fn the_host_reads_what_the_library_reads() {
     }
 }
 
-#[cfg(all(target_family = "wasm", feature = "host-json"))]
+#[cfg(npm)]
 #[track_caller]
 fn agree(json: &str) {
     assert_eq!(array(&["EVAL", json]), library::array(&["EVAL", json]));

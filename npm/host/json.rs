@@ -6,7 +6,7 @@ use super::Members;
 use crate::command::Reply;
 use crate::resp;
 
-#[wasm_bindgen(module = "/src/bridge/json/host.js")]
+#[wasm_bindgen(module = "/npm/host/json.js")]
 extern "C" {
     fn read(text: &str, each: bool) -> String;
 }
