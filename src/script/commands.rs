@@ -16,11 +16,8 @@ const MAX_WORDS: usize = 1000;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 const OF_A_WORD: usize = 16;
 
-const MARKED: &str = if cfg!(npm) {
-    r#"write it as { key: "…" }"#
-} else {
-    "append it by `Command::key`"
-};
+const MARKED: &str =
+    if cfg!(npm) { r#"write it as { key: "…" }"# } else { "append it by `Command::key`" };
 
 /// Commands that change nothing, so that they may run twice. A critical section reads with them.
 /// Send all others with `exec`.
