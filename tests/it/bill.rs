@@ -4,9 +4,10 @@
 //! Whoever pays by the command pays for each command inside of a script. So a test has the exact
 //! number for each call. What the bridge asks for its own sake does not count.
 
-use edgelock::{Command, Decision, GroupCommit, Lease, Reply, Section};
+use edgelock::{Command, Decision, GroupCommit, Lease};
 use redis::ConnectionLike;
 
+use crate::support::turns::Own;
 use crate::support::{Http, Stack, TestClient, Tokio, alone, client_of, eventually, ms};
 
 alone! {
@@ -246,29 +247,13 @@ async fn each_call_that_holds_nothing_costs_so_many_commands() {
     bill.must_be_right();
 }
 
-/// Counts in `{a}:n`. Its turns use no fence.
-struct Count;
-
-impl Section for Count {
-    type Item = ();
-    type Answer = ();
-    type State = ();
-
-    const USES_FENCE: bool = false;
-
-    fn reads(&self, (): &()) -> Vec<Command> {
-        get().into()
-    }
-
-    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
-        Decision::Write(set().into(), ())
-    }
-}
-
 async fn a_turn_that_nobody_competes_with_costs_six_commands_beyond_its_own() {
     let mut bill = Bill::new();
     let lock = bill.stack.client().lock("a");
-    let count = GroupCommit::new(Count);
+    let count = GroupCommit::new(Own::<_, (), _, false> {
+        reads: |()| get().into(),
+        decide: |(), _, (), _| Decision::Write(set().into(), ()),
+    });
     count.submit(&lock, ()).await.unwrap();
     bill.skip();
     for _ in 0..2 {

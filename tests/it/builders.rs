@@ -4,7 +4,8 @@
 use edgelock::{Acquisition, Client, Command, Error, GroupCommit, Token};
 
 use crate::support::noted::{Drawn, Noted, NotedLock, noting};
-use crate::support::{Nothing, alone, code, ms};
+use crate::support::turns::no_turns;
+use crate::support::{alone, code, ms};
 
 alone! {
     the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent,
@@ -19,8 +20,8 @@ async fn told_by_all(lock: &NotedLock) -> Vec<Error> {
         panic!("the work is not begun");
     };
     let again = Acquisition::new();
-    let plain = GroupCommit::new(Nothing);
-    let looking = GroupCommit::new(Nothing).peek(|_, _, _| Some(()));
+    let plain = GroupCommit::new(no_turns());
+    let looking = GroupCommit::new(no_turns()).peek(|_, _, _| Some(()));
     let outcomes = [
         lock.check().err(),
         lock.check_reads(&[]).err(),

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::support::faulty::Fault::{LoseReply, LoseRequest, Pass};
 use crate::support::faulty::Proxy;
+use crate::support::turns::{placed, together};
 use crate::support::watched::watch;
 use crate::support::{Spawn, Stack, TestLock, eventually, ms, over};
 use sale::{Order, Sale, answers, order};
@@ -64,20 +65,16 @@ async fn whoever_comes_while_a_turn_waits_for_the_lock_is_in_it(mut stack: Stack
     let (client, seen) = stack.watched();
     let lock = client.lock("a").ttl(ms(3_000));
     let sale = GroupCommit::new(Sale);
-    let place = |number: u64| {
-        let (sale, lock) = (sale.clone(), lock.clone());
-        tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-    };
-    let mut placed = vec![place(0)];
+    let mut orders = vec![placed(&sale, &lock, order(0))];
     eventually(|| seen.sent() >= 2).await;
-    placed.extend((1..20).map(place));
+    orders.extend((1..20).map(|number| placed(&sale, &lock, order(number))));
     tokio::task::yield_now().await;
     // Waits for the request that was under way before these callers came.
     let sent = seen.sent();
     eventually(|| seen.sent() > sent).await;
     held.release().await.unwrap();
     let mut left = Vec::new();
-    for order in placed {
+    for order in orders {
         left.push(order.await.unwrap().unwrap().left());
     }
     assert_eq!(left, (80..100).rev().map(Some).collect::<Vec<_>>());
@@ -104,7 +101,7 @@ async fn an_item_whose_read_fails_fails_alone(mut stack: Stack) {
     let lock = stack.lock("a");
     let bad = Order { orders: "text", ..order(2) };
     let orders = [order(0), order(1), bad, order(3)];
-    let mut answers = sale::outcomes(&sale, &lock, orders).await;
+    let mut answers = together(&sale, &lock, orders).await;
     let error = answers.remove(2).unwrap_err();
     assert!(matches!(error, Error::CommandFailed { index: 1, .. }), "{error}");
     let left: Vec<_> = answers.into_iter().map(|it| it.unwrap().left()).collect();
@@ -121,7 +118,7 @@ async fn a_command_that_fails_fails_its_own_item_alone(mut stack: Stack) {
     let sale = GroupCommit::new(Sale);
     let bad = Order { note: Some("text"), ..order(2) };
     let orders = [order(0), order(1), bad, order(3)];
-    let outcomes = sale::outcomes(&sale, &stack.lock("a"), orders).await;
+    let outcomes = together(&sale, &stack.lock("a"), orders).await;
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok());
     let own = outcomes[2].as_ref().unwrap_err();
     assert!(matches!(own, Error::CommandFailed { index: 2, .. }), "{own}");
@@ -145,7 +142,7 @@ async fn a_commit_that_cannot_be_learned_is_unknown_for_those_that_rest_on_it(sp
         let first = sale.submit(&lock, order(0));
         let others = async {
             eventually(|| seen.sent() >= 1).await;
-            sale::outcomes(&sale, &lock, [none, order(2), order(3)]).await
+            together(&sale, &lock, [none, order(2), order(3)]).await
         };
         let (first, outcomes) = tokio::join!(first, others);
         assert!(first.is_ok());
@@ -168,18 +165,12 @@ async fn an_error_of_the_turn_goes_to_each_of_its_items_and_to_no_other(mut stac
     let held = stack.lock("a").try_acquire().await.unwrap();
     let lock = stack.lock("a").wait_timeout(ms(300));
     let sale = GroupCommit::new(Sale);
-    let mut late = JoinSet::new();
-    let outcomes = async {
-        let outcomes = sale::outcomes(&sale, &lock, [order(0)]).await;
-        assert_eq!(outcomes[0].as_ref().unwrap_err().code(), "held");
-        held.release().await.unwrap();
-    };
     // This caller's wait is its own: what the others waited before does not count.
-    let (sale, lock) = (sale.clone(), stack.lock("a"));
-    late.spawn_local(async move { sale.submit(&lock, order(1)).await });
-    outcomes.await;
-    let answer = late.join_next().await.unwrap().unwrap().unwrap();
-    assert_eq!(answer.left(), Some(99));
+    let late = placed(&sale, &stack.lock("a"), order(1));
+    let outcomes = together(&sale, &lock, [order(0)]).await;
+    assert_eq!(outcomes[0].as_ref().unwrap_err().code(), "held");
+    held.release().await.unwrap();
+    assert_eq!(late.await.unwrap().unwrap().left(), Some(99));
 }
 
 async fn an_item_waits_for_its_turn_no_longer_than_its_lock(mut stack: Stack) {

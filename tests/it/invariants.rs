@@ -9,7 +9,8 @@ use std::process::Command;
 use edgelock::{Error, GroupCommit, Lease, Lock};
 use testkit::paths;
 
-use crate::support::{Http, Nothing, TestClient, Tokio};
+use crate::support::turns::Nothing;
+use crate::support::{Http, TestClient, Tokio};
 
 /// Those of the client, and of its side for the npm package, whose paths start with `npm`.
 fn sources() -> Vec<(String, String)> {

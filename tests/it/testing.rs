@@ -6,8 +6,9 @@ use std::pin::pin;
 use std::task::Poll;
 
 use edgelock::testing::{Client, Lock, Table};
-use edgelock::{Command, Decision, GroupCommit, Reply, Section};
+use edgelock::{Command, Decision, GroupCommit, Reply};
 
+use crate::support::turns::Own;
 use crate::support::{code, ms};
 
 fn incr() -> [Command; 1] {
@@ -163,28 +164,18 @@ fn a_call_that_is_dropped_cleans_up_in_the_background() {
     });
 }
 
-struct Sell;
-
-impl Section for Sell {
-    type Item = ();
-    type Answer = i64;
-    type State = i64;
-
-    fn reads(&self, (): &()) -> Vec<Command> {
-        vec![Command::new("GET").key("n")]
-    }
-
-    fn decide(&self, (): &(), replies: &[Reply], sold: &mut i64, _: u64) -> Decision<i64> {
-        *sold += 1;
-        let n = replies[0].as_i64().unwrap_or(0) + *sold;
-        Decision::Write(vec![Command::new("SET").key("n").arg(n)], n)
-    }
-}
-
 #[test]
 fn callers_share_turns() {
     let table = Table::new();
-    let (group, lock) = (GroupCommit::new(Sell), table.client().lock("a"));
+    let lock = table.client().lock("a");
+    let group = GroupCommit::new(Own::<_, i64, _> {
+        reads: |()| vec![Command::new("GET").key("n")],
+        decide: |(), replies, sold, _| {
+            *sold += 1;
+            let n = replies[0].as_i64().unwrap_or(0) + *sold;
+            Decision::Write(vec![Command::new("SET").key("n").arg(n)], n)
+        },
+    });
     table.block_on(async {
         let (one, other) = tokio::join!(group.submit(&lock, ()), group.submit(&lock, ()));
         let mut both = [one.unwrap(), other.unwrap()];

@@ -13,6 +13,7 @@ use tokio::task::AbortHandle;
 use super::sale::{Answer, Sale, order};
 use crate::support::faulty::Fault::{Delay, Pass, Withhold};
 use crate::support::faulty::Proxy;
+use crate::support::turns::placed;
 use crate::support::{Http, Stack, Tokio, alone, eventually, ms};
 
 alone! {
@@ -103,8 +104,7 @@ impl Mortal {
 type Placed = tokio::task::JoinHandle<Result<Answer, edgelock::Error>>;
 
 fn submit(sale: &GroupCommit<Sale>, host: &Host, bridge: Bridge, number: u64) -> Placed {
-    let (sale, lock) = (sale.clone(), host.lock(bridge));
-    tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
+    placed(sale, &host.lock(bridge), order(number))
 }
 
 async fn a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next() {

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use edgelock::{
     Client, Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport,
 };
-use tokio::task::JoinHandle;
 
 use super::look::Old;
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass, Withhold};
 use crate::support::faulty::{Proxy, json, serve};
-use crate::support::{Http, Stack, TestLock, alone, client, code, eventually, ms, over};
+use crate::support::turns::{Own, placed, together};
+use crate::support::{Http, Stack, alone, client, code, eventually, ms, over};
 
 alone! {
     an_item_that_comes_again_is_looked_at_and_needs_no_turn,
@@ -109,15 +109,6 @@ async fn begun<T: Transport, R: Runtime>(
     let sale = GroupCommit::new(Stock);
     assert_eq!(sale.submit(lock, 0).await, Ok(Some(99)));
     sale
-}
-
-fn placed(
-    sale: &GroupCommit<Stock>,
-    lock: &TestLock,
-    number: u64,
-) -> JoinHandle<Result<Option<i64>, Error>> {
-    let (sale, lock) = (sale.clone(), lock.clone());
-    tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
 }
 
 /// What was sold, in this order.
@@ -257,10 +248,7 @@ async fn a_turn_waits_for_a_holder_and_sees_what_it_wrote(mut stack: Stack) {
     assert_eq!(sale.submit(&of_turns, 0).await, Ok(Some(99)));
     let held = other.try_acquire().await.unwrap();
     let sent = seen.sent();
-    let order = tokio::task::spawn_local({
-        let (sale, lock) = (sale.clone(), of_turns.clone());
-        async move { sale.submit(&lock, 1).await }
-    });
+    let order = placed(&sale, &of_turns, 1);
     // Twice in vain, and then it stands in the queue.
     eventually(|| seen.sent() > sent + 2 && stack.waiters_for("a") == 1).await;
     assert_eq!(log(&mut stack), [0]);
@@ -284,8 +272,7 @@ async fn a_turn_that_is_handed_the_lock_decides_by_what_its_last_holder_left(mut
         let held = stack.lock("a").try_acquire().await.unwrap();
         let mut told = Vec::new();
         for (place, order) in orders.into_iter().enumerate() {
-            let (sale, lock) = (sales[place].clone(), locks[place].clone());
-            told.push(tokio::task::spawn_local(async move { sale.submit(&lock, order).await }));
+            told.push(placed(&sales[place], &locks[place], order));
             eventually(|| stack.waiters_for("a") == place + 1).await;
         }
         // A release hands the lock to those that listen.
@@ -308,7 +295,7 @@ async fn an_invented_hand_over_writes_nothing_and_leaves_nobody_in_the_queue(mut
     let sale = GroupCommit::new(Stock);
     assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
     let held = stack.lock("a").try_acquire().await.unwrap();
-    let order = tokio::task::spawn_local(async move { sale.submit(&lock, 1).await });
+    let order = placed(&sale, &lock, 1);
     eventually(|| stack.waiters_for("a") == 1 && stack.listeners() == 1).await;
     let [channel]: [String; 1] = stack.redis("PUBSUB CHANNELS *");
     let (seconds, micros): (u64, u64) = stack.redis("TIME");
@@ -341,42 +328,24 @@ async fn an_item_whose_turn_waits_long_is_looked_at(mut stack: Stack) {
 /// Otherwise a crowd that needs many turns would have each of its items read twice.
 async fn an_item_whose_turn_waits_behind_other_turns_is_not_looked_at(mut stack: Stack) {
     static LOOKS: AtomicUsize = AtomicUsize::new(0);
-    struct Slow;
-    impl Section for Slow {
-        type Item = u64;
-        type Answer = Option<i64>;
-        type State = Option<i64>;
-        const USES_FENCE: bool = false;
-        fn reads(&self, number: &u64) -> Vec<Command> {
-            Stock.reads(number)
-        }
-        fn decide(
-            &self,
-            number: &u64,
-            replies: &[Reply],
-            left: &mut Option<i64>,
-            fence: u64,
-        ) -> Decision<Option<i64>> {
-            std::thread::sleep(ms(120));
-            Stock.decide(number, replies, left, fence)
-        }
-    }
     LOOKS.store(0, Relaxed);
     let lock = stack.lock("a");
     let _: () = stack.redis("SET stock 100");
-    let sale = GroupCommit::new(Slow).max_items(1).peek(|_, _, _| {
+    let slow = Own::<u64, Option<i64>, _, false> {
+        reads: |number| Stock.reads(number),
+        decide: |number, replies, left, fence| {
+            std::thread::sleep(ms(120));
+            Stock.decide(number, replies, left, fence)
+        },
+    };
+    let sale = GroupCommit::new(slow).max_items(1).peek(|_, _, _| {
         LOOKS.fetch_add(1, Relaxed);
         None
     });
     // The first one is looked at, and teaches that looks answer little.
     assert_eq!(sale.submit(&lock, 0).await, Ok(Some(99)));
-    let orders = (1..=8).map(|number| {
-        let (sale, lock) = (sale.clone(), lock.clone());
-        tokio::task::spawn_local(async move { sale.submit(&lock, number).await })
-    });
-    for (order, left) in orders.collect::<Vec<_>>().into_iter().zip((91..99).rev()) {
-        assert_eq!(order.await.unwrap(), Ok(Some(left)));
-    }
+    let told = together(&sale, &lock, 1..=8).await;
+    assert_eq!(told, (91..99).rev().map(|left| Ok(Some(left))).collect::<Vec<_>>());
     assert_eq!(LOOKS.load(Relaxed), 1);
 }
 
@@ -682,31 +651,21 @@ async fn a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown() {
     assert_eq!(error.code(), "unexpected_reply");
 }
 
-/// Reads much, and writes much.
-struct Wide;
-
-impl Section for Wide {
-    type Item = ();
-    type Answer = ();
-    type State = ();
-
-    const USES_FENCE: bool = false;
-
-    fn reads(&self, (): &()) -> Vec<Command> {
-        let key = |number: u64| format!("{number}{}", "k".repeat(400));
-        (0..8).map(|number| Command::new("GET").key(key(number))).collect()
-    }
-
-    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
-        let large = Command::new("SET").key("v").arg("v".repeat(8_000));
-        Decision::Write(vec![large], ())
-    }
-}
-
 async fn what_the_next_turn_will_read_makes_no_request_larger_than_it_may_be(stack: Stack) {
     let proxy = Proxy::before(&stack, []).await;
     let lock = proxy.client.lock("a");
-    let group = GroupCommit::new(Wide).max_bytes(10_000);
+    // Reads much, and writes much.
+    let wide = Own::<_, (), _, false> {
+        reads: |()| {
+            let key = |number: u64| format!("{number}{}", "k".repeat(400));
+            (0..8).map(|number| Command::new("GET").key(key(number))).collect()
+        },
+        decide: |(), _, (), _| {
+            let large = Command::new("SET").key("v").arg("v".repeat(8_000));
+            Decision::Write(vec![large], ())
+        },
+    };
+    let group = GroupCommit::new(wide).max_bytes(10_000);
     for _ in 0..3 {
         group.submit(&lock, ()).await.unwrap();
     }

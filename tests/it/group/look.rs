@@ -7,6 +7,7 @@ use edgelock::{Client, EntropyUnavailable, Error, GroupCommit, Instant, Reply, R
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::faulty::Fault::{Delay, LoseReply, Pass};
 use crate::support::faulty::Proxy;
+use crate::support::turns::together;
 use crate::support::watched::watch;
 use crate::support::{Http, Stack, Tokio, alone, eventually, ms, over};
 
@@ -63,7 +64,7 @@ async fn what_replicas_must_have_is_not_looked_at_before_its_turn(mut stack: Sta
     let _: () = stack.redis("SET stock 0");
     // There is no replica, so what is written here must be reported to nobody.
     let lock = stack.lock("a").wait_for_replicas(1, ms(10));
-    let outcomes = sale::outcomes(&looking(), &lock, [order(0)]).await;
+    let outcomes = together(&looking(), &lock, [order(0)]).await;
     let error = outcomes[0].as_ref().unwrap_err();
     assert_eq!(error.code(), "not_replicated");
 }
@@ -73,7 +74,7 @@ async fn an_item_whose_read_fails_fails_alone_when_it_is_looked_at(mut stack: St
     let _: () = stack.redis("SET text x");
     let bad = Order { orders: "text", ..order(1) };
     let orders = [order(0), bad, order(2)];
-    let outcomes = sale::outcomes(&looking(), &stack.lock("a"), orders).await;
+    let outcomes = together(&looking(), &stack.lock("a"), orders).await;
     let error = outcomes[1].as_ref().unwrap_err();
     assert!(matches!(error, Error::CommandFailed { index: 1, .. }), "{error}");
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
@@ -197,7 +198,7 @@ async fn a_caller_that_comes_when_too_many_wait_is_told_so_at_once(mut stack: St
     for sale in [GroupCommit::new(Sale), looking()] {
         let sale = sale.max_waiting(2).max_items(1);
         let lock = stack.lock("a").wait_timeout(ms(200));
-        let outcomes = sale::outcomes(&sale, &lock, (0..4).map(order)).await;
+        let outcomes = together(&sale, &lock, (0..4).map(order)).await;
         // One item is in a turn, and two wait.
         let error = outcomes[3].as_ref().unwrap_err();
         let Error::Held { ahead, requests, .. } = error else { panic!("{error}") };

@@ -1,6 +1,8 @@
 //! A sale whose callers share turns.
 
-use edgelock::{Command, Decision, Error, GroupCommit, Lock, Reply, Runtime, Section, Transport};
+use edgelock::{Command, Decision, GroupCommit, Lock, Reply, Runtime, Section, Transport};
+
+use crate::support::turns::together;
 
 /// Sells what is in `stock`.
 pub(super) struct Sale;
@@ -80,30 +82,7 @@ impl Section for Sale {
     }
 }
 
-/// The outcomes of orders that are placed at once, in the same order.
-pub(super) async fn outcomes<T, R>(
-    sale: &GroupCommit<Sale>,
-    lock: &Lock<T, R>,
-    orders: impl IntoIterator<Item = Order>,
-) -> Vec<Result<Answer, Error>>
-where
-    T: Transport + 'static,
-    R: Runtime,
-{
-    let placed: Vec<_> = orders
-        .into_iter()
-        .map(|order| {
-            let (sale, lock) = (sale.clone(), lock.clone());
-            tokio::task::spawn_local(async move { sale.submit(&lock, order).await })
-        })
-        .collect();
-    let mut outcomes = Vec::new();
-    for order in placed {
-        outcomes.push(order.await.expect("no panic"));
-    }
-    outcomes
-}
-
+/// The answers to orders that are placed at once, in the same order.
 pub(super) async fn answers<T, R>(
     sale: &GroupCommit<Sale>,
     lock: &Lock<T, R>,
@@ -113,6 +92,6 @@ where
     T: Transport + 'static,
     R: Runtime,
 {
-    let outcomes = outcomes(sale, lock, orders).await;
+    let outcomes = together(sale, lock, orders).await;
     outcomes.into_iter().map(|it| it.expect("an answer")).collect()
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use edgelock::{Command, Decision, GroupCommit, Reply, Section};
 
+use crate::support::turns::{Own, placed, together};
 use crate::support::{Stack, eventually, ms, over, run};
 
 over! {
@@ -173,10 +174,7 @@ async fn names_with_full_queues_leave_others_half_of_what_they_have_alone(stack:
             let lock = stack.lock(&format!("full:{name}"));
             held.push(lock.try_acquire().await.expect("a lease"));
             let lock = lock.wait_timeout(ms(60_000));
-            full.extend((0..40).map(|_| {
-                let (lock, group) = (lock.clone(), group.clone());
-                tokio::task::spawn_local(async move { group.submit(&lock, Item::Good).await })
-            }));
+            full.extend((0..40).map(|_| placed(&group, &lock, Item::Good)));
         }
         eventually(|| full.iter().filter(|one| one.is_finished()).count() >= 480 - 220).await;
         let beside = answered(&stack, &group).await;
@@ -196,33 +194,20 @@ async fn names_with_full_queues_leave_others_half_of_what_they_have_alone(stack:
 
 #[test]
 fn an_item_that_is_decided_slowly_is_decided_and_so_are_those_beside_it() {
-    struct Slow;
-    impl Section for Slow {
-        type Item = bool;
-        type Answer = ();
-        type State = ();
-        fn reads(&self, _: &bool) -> Vec<Command> {
-            Vec::new()
-        }
-        fn decide(&self, is_slow: &bool, _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
-            if *is_slow {
-                std::thread::sleep(ms(1_500));
-            }
-            Decision::Write(vec![Command::new("INCR").key("count")], ())
-        }
-    }
     run(async {
         let mut stack = Stack::spawn();
         let lock = stack.client().request_timeout(ms(500)).lock("a");
-        let (lock, group) = (lock.wait_timeout(ms(10_000)), GroupCommit::new(Slow));
-        let submit = |item| {
-            let (lock, group) = (lock.clone(), group.clone());
-            tokio::task::spawn_local(async move { group.submit(&lock, item).await })
-        };
-        let tasks = [false, true, false].map(submit);
-        for task in tasks {
-            assert_eq!(task.await.expect("no panic"), Ok(()));
-        }
+        let group = GroupCommit::new(Own::<_, (), _> {
+            reads: |_| Vec::new(),
+            decide: |is_slow, _, (), _| {
+                if *is_slow {
+                    std::thread::sleep(ms(1_500));
+                }
+                Decision::Write(vec![Command::new("INCR").key("count")], ())
+            },
+        });
+        let lock = lock.wait_timeout(ms(10_000));
+        assert_eq!(together(&group, &lock, [false, true, false]).await, [const { Ok(()) }; 3]);
         assert_eq!(stack.redis::<u64>("GET count"), 3);
     });
 }

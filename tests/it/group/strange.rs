@@ -9,6 +9,7 @@ use std::time::Duration;
 use edgelock::{Command, Decision, Error, GroupCommit, Reply, Section};
 
 use super::sale::{self, Answer, Order, Sale, order};
+use crate::support::turns::together;
 use crate::support::{Stack, alone, eventually, ms, over, run};
 
 alone! {
@@ -19,10 +20,8 @@ alone! {
 over! {
     [spawn] {
         a_command_that_no_script_could_run_fails_its_own_item_alone,
-        a_semaphore_is_refused,
-        several_names_at_once_are_refused,
-        a_writer_shares_turns_and_a_reader_is_refused,
-        a_lock_whose_holders_share_it_is_refused_by_its_name,
+        what_shares_no_turns_is_refused_by_its_name,
+        a_writer_shares_turns,
         an_item_whose_decision_panics_fails_alone,
         an_item_that_is_refused_changes_nothing_of_what_the_others_share,
         a_crowd_of_refused_items_has_few_decisions_made_again,
@@ -71,19 +70,8 @@ impl Section for Told {
 /// The outcomes of items that are submitted at once.
 async fn told(stack: &Stack, told: GroupCommit<Told>, items: &[Item]) -> Vec<Result<Item, Error>> {
     let lock = stack.lock("a").wait_timeout(ms(2_000));
-    let submit = |item: &Item| {
-        let (told, lock, item) = (told.clone(), lock.clone(), *item);
-        tokio::task::spawn_local(async move {
-            let outcome = tokio::time::timeout(ms(8_000), told.submit(&lock, item));
-            outcome.await.expect("an answer within its wait")
-        })
-    };
-    let tasks: Vec<_> = items.iter().map(submit).collect();
-    let mut outcomes = Vec::new();
-    for task in tasks {
-        outcomes.push(task.await.unwrap());
-    }
-    outcomes
+    let outcomes = together(&told, &lock, items.iter().copied());
+    tokio::time::timeout(ms(8_000), outcomes).await.expect("answers within their wait")
 }
 
 async fn an_item_that_writes_no_command_is_answered() {
@@ -110,28 +98,25 @@ async fn a_command_that_no_script_could_run_fails_its_own_item_alone(mut stack: 
     assert_eq!(stack.redis::<u64>("LLEN notes"), 3);
 }
 
-async fn a_semaphore_is_refused(mut stack: Stack) {
-    let semaphore = stack.client().semaphore("a", 1);
-    let refused = GroupCommit::new(Sale).submit(&semaphore, order(0)).await;
-    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+/// Its holders share it, or its owner may enter meanwhile.
+async fn what_shares_no_turns_is_refused_by_its_name(mut stack: Stack) {
+    let client = stack.client();
+    for (lock, name) in [
+        (client.semaphore("a", 1), "a"),
+        (client.lock_all(["a", "b"]), "a, b"),
+        (client.read_write("a").read(), "a"),
+        (client.reentrant("a", "owner"), "a"),
+    ] {
+        let error = GroupCommit::new(Sale).submit(&lock, order(0)).await.unwrap_err();
+        assert_eq!((error.code(), error.lock()), ("invalid_argument", Some(name)));
+        assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+    }
 }
 
-async fn several_names_at_once_are_refused(mut stack: Stack) {
-    let all = stack.client().lock_all(["a", "b"]);
-    let refused = GroupCommit::new(Sale).submit(&all, order(0)).await;
-    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
-}
-
-async fn a_writer_shares_turns_and_a_reader_is_refused(mut stack: Stack) {
-    let read_write = stack.client().read_write("a");
-    let refused = GroupCommit::new(Sale).submit(&read_write.read(), order(0)).await;
-    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
+async fn a_writer_shares_turns(mut stack: Stack) {
     let _: () = stack.redis("SET stock 1");
     let group = GroupCommit::new(Sale);
-    let write = read_write.write();
+    let write = stack.client().read_write("a").write();
     let (one, other) = tokio::join!(group.submit(&write, order(0)), group.submit(&write, order(1)));
     assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
     assert!(!stack.redis::<bool>("EXISTS a"));
@@ -148,13 +133,6 @@ async fn a_turn_has_one_item_at_least_however_small_it_must_be() {
     let none = GroupCommit::new(Told).max_items(0);
     let error = none.submit(&stack.lock("a"), Item::Note).await.unwrap_err();
     assert!(error.to_string().contains("a turn has 1 item or more, not 0"), "{error}");
-    assert_eq!(error.lock(), Some("a"));
-}
-
-async fn a_lock_whose_holders_share_it_is_refused_by_its_name(stack: Stack) {
-    let permits = stack.client().semaphore("a", 2);
-    let error = GroupCommit::new(Told).submit(&permits, Item::Note).await.unwrap_err();
-    assert_eq!(error.code(), "invalid_argument");
     assert_eq!(error.lock(), Some("a"));
 }
 
@@ -209,13 +187,8 @@ impl Section for Numbered {
 async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut stack: Stack) {
     let (group, lock) = (GroupCommit::new(Numbered::default()), stack.lock("a"));
     let items = [Item::TooMuch, Item::Note, Item::Panic, Item::TooMuch, Item::Note, Item::TooMuch];
-    let tasks = items.map(|item| {
-        let (group, lock) = (group.clone(), lock.clone());
-        tokio::task::spawn_local(async move { group.submit(&lock, item).await })
-    });
     let mut numbers = Vec::new();
-    for (task, item) in tasks.into_iter().zip(items) {
-        let outcome = task.await.unwrap();
+    for (outcome, item) in together(&group, &lock, items).await.into_iter().zip(items) {
         assert_eq!(outcome.is_ok(), item == Item::Note, "{outcome:?}");
         numbers.extend(outcome);
     }
@@ -226,17 +199,9 @@ async fn an_item_that_is_refused_changes_nothing_of_what_the_others_share(mut st
 async fn a_crowd_of_refused_items_has_few_decisions_made_again(mut stack: Stack) {
     let decisions = Arc::new(AtomicUsize::new(0));
     let (group, lock) = (GroupCommit::new(Numbered(decisions.clone())), stack.lock("a"));
-    let tasks: Vec<_> = (0..256)
-        .map(|n| {
-            let (group, lock) = (group.clone(), lock.clone());
-            let item = [Item::TooMuch, Item::Note][n % 2];
-            tokio::task::spawn_local(async move { group.submit(&lock, item).await })
-        })
-        .collect();
-    let mut numbers = Vec::new();
-    for task in tasks {
-        numbers.extend(task.await.unwrap());
-    }
+    let items = (0..256).map(|n| [Item::TooMuch, Item::Note][n % 2]);
+    let outcomes = together(&group, &lock, items).await;
+    let numbers: Vec<_> = outcomes.into_iter().flatten().collect();
     assert_eq!(numbers, (1..=128).collect::<Vec<_>>());
     assert_eq!(stack.redis::<i64>("LLEN notes"), 128);
     // As one turn they would take 16,512.
@@ -373,7 +338,7 @@ async fn where_none_may_wait_a_caller_that_finds_nobody_has_its_turn(mut stack: 
         [(GroupCommit::new(Sale), 0..4, 8), (GroupCommit::new(Sale).peek(|_, _, _| None), 4..8, 7)]
     {
         let sale = sale.max_waiting(0);
-        let outcomes = sale::outcomes(&sale, &stack.lock("a"), numbers.map(order)).await;
+        let outcomes = together(&sale, &stack.lock("a"), numbers.map(order)).await;
         assert_eq!(outcomes[0].as_ref().unwrap().left(), Some(left));
         for outcome in &outcomes[1..] {
             assert!(matches!(outcome, Err(Error::Held { .. })), "{outcome:?}");

@@ -4,6 +4,7 @@ use edgelock::{Command, Decision, GroupCommit, Reply, Section};
 use testkit::stack;
 
 use super::sale::{Answer, Sale, order};
+use crate::support::turns::{placed, together};
 use crate::support::{Stack, alone, eventually, ms, over};
 
 alone! {
@@ -16,7 +17,6 @@ over! {
         an_item_waits_no_longer_than_its_own_lock_says_whoever_drives,
         a_turn_that_all_have_left_writes_nothing_and_frees_the_lock,
         callers_that_ask_for_other_replicas_share_no_turn,
-        a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile,
         items_whose_replies_are_too_large_together_have_smaller_turns,
         if_a_command_of_the_whole_turn_fails_its_items_are_unknown,
     }
@@ -25,10 +25,7 @@ over! {
 async fn an_item_waits_no_longer_than_its_own_lock_says_whoever_drives(stack: Stack) {
     let held = stack.lock("a").try_acquire().await.unwrap();
     let sale = GroupCommit::new(Sale);
-    let place = |number, wait| {
-        let (sale, lock) = (sale.clone(), stack.lock("a").wait_timeout(wait));
-        tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-    };
+    let place = |number, wait| placed(&sale, &stack.lock("a").wait_timeout(wait), order(number));
     let first = place(0, ms(200));
     tokio::task::yield_now().await;
     // The next turn has both of these from its beginning.
@@ -48,22 +45,17 @@ async fn a_caller_that_leaves_before_the_turn_has_the_lock_has_not_ordered() {
         let held = stack.lock("a").try_acquire().await.unwrap();
         let (client, seen) = stack.watched();
         let sale = GroupCommit::new(Sale);
-        let mut placed: Vec<_> = (0..3)
-            .map(|number| {
-                let (sale, lock) = (sale.clone(), client.lock("a"));
-                tokio::task::spawn_local(async move { sale.submit(&lock, order(number)).await })
-            })
-            .collect();
+        let lock = client.lock("a");
+        let mut orders = [0, 1, 2].map(|number| Some(placed(&sale, &lock, order(number))));
         eventually(|| seen.sent() >= 2).await;
         for number in leaves {
-            placed[number].abort();
+            orders[number].take().expect("it came").abort();
         }
-        let stays = (0..3).find(|number| !leaves.contains(number)).unwrap();
         held.release().await.unwrap();
-        let answer = placed.swap_remove(stays).await.unwrap();
+        let stays = orders.iter().position(Option::is_some).expect("one stays");
+        let answer = orders[stays].take().expect("it came").await.unwrap();
         assert_eq!(answer.unwrap().left(), Some(8));
-        let orders: Vec<usize> = stack.redis("HKEYS orders");
-        assert_eq!(orders, [stays]);
+        assert_eq!(stack.redis::<Vec<usize>>("HKEYS orders"), [stays]);
     }
 }
 
@@ -72,12 +64,9 @@ async fn a_turn_that_all_have_left_writes_nothing_and_frees_the_lock(mut stack: 
     let held = stack.lock("a").try_acquire().await.unwrap();
     let (client, seen) = stack.watched();
     let (sale, lock) = (GroupCommit::new(Sale), client.lock("a"));
-    let place = tokio::task::spawn_local({
-        let sale = sale.clone();
-        async move { sale.submit(&lock, order(0)).await }
-    });
+    let first = placed(&sale, &lock, order(0));
     eventually(|| seen.sent() >= 2).await;
-    place.abort();
+    first.abort();
     held.release().await.unwrap();
     let next = sale.submit(&stack.lock("a"), order(1)).await.unwrap();
     assert_eq!(next.left(), Some(8));
@@ -95,13 +84,6 @@ async fn callers_that_ask_for_other_replicas_share_no_turn(mut stack: Stack) {
     assert!(matches!(plain, Ok(Answer::Sold { .. })), "{plain:?}");
     // There are none.
     assert_eq!(careful.unwrap_err().code(), "not_replicated");
-}
-
-async fn a_reentrant_lock_is_refused_since_its_owner_may_enter_meanwhile(mut stack: Stack) {
-    let lock = stack.client().reentrant("a", "owner");
-    let refused = GroupCommit::new(Sale).submit(&lock, order(0)).await;
-    assert_eq!(refused.unwrap_err().code(), "invalid_argument");
-    assert!(stack.redis::<Vec<String>>("KEYS *").is_empty());
 }
 
 /// Reads a large value for each item, and writes what it is told at the end of a turn.
@@ -135,12 +117,8 @@ async fn items_whose_replies_are_too_large_together_have_smaller_turns(mut stack
         let _: () = stack.redis(&format!("SET large:{number} {}", "x".repeat(40_000)));
     }
     let (group, lock) = (GroupCommit::new(Large { end: None }), stack.lock("a"));
-    let items = (0..40).map(|number| {
-        let (group, lock) = (group.clone(), lock.clone());
-        tokio::task::spawn_local(async move { group.submit(&lock, number).await })
-    });
-    for item in items.collect::<Vec<_>>() {
-        assert_eq!(item.await.unwrap(), Ok(40_000));
+    for outcome in together(&group, &lock, 0..40).await {
+        assert_eq!(outcome, Ok(40_000));
     }
     let order: Vec<u64> = stack.redis("LRANGE lengths 0 -1");
     assert_eq!(order, (0..40).collect::<Vec<_>>());

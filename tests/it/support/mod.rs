@@ -5,6 +5,7 @@ pub(crate) mod kinds;
 pub(crate) mod noted;
 mod stack;
 mod table;
+pub(crate) mod turns;
 pub(crate) mod watched;
 
 use std::cell::Cell;
@@ -12,7 +13,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use edgelock::{Bridge, Client, Command, Decision, Error, Lock, Reply};
+use edgelock::{Bridge, Client, Error, Lock};
 use tokio::task::LocalSet;
 
 pub(crate) use edgelock::native::{Http, Tokio};
@@ -93,22 +94,5 @@ impl Section {
     /// How often somebody was in it.
     pub(crate) fn entered(&self) -> u32 {
         self.entered.get()
-    }
-}
-
-/// What has no turn.
-pub(crate) struct Nothing;
-
-impl edgelock::Section for Nothing {
-    type Item = ();
-    type Answer = ();
-    type State = ();
-
-    fn reads(&self, (): &()) -> Vec<Command> {
-        Vec::new()
-    }
-
-    fn decide(&self, (): &(), _: &[Reply], (): &mut (), _: u64) -> Decision<()> {
-        panic!("there is no turn");
     }
 }
