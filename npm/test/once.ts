@@ -188,13 +188,4 @@ export const onces: Suite = {
     });
     equal([value > 0, await stack.redis("GET ~n")], [true, "1"]);
   },
-
-  async the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent(stack) {
-    const client = stack.client(new Network());
-    await fails("invalid_argument", () => stack.client({ prefix: "" }).once(""));
-    for (const odd of [{ keep: 0 }, { fingerprint: "" }, { fingerprint: "x".repeat(129) }, { maxBytes: 0 }, { maxBytes: 262_145 }, { ttl: 3 }]) {
-      await fails("invalid_argument", () => client.once("a", odd));
-    }
-    client.once("a", { keep: 1, fingerprint: "x".repeat(128), maxBytes: 262_144 });
-  },
 };

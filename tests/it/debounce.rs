@@ -17,13 +17,11 @@ use tokio::task::JoinHandle;
 
 use crate::support::faulty::Fault::Delay;
 use crate::support::faulty::Proxy;
-use crate::support::noted::noting;
 use crate::support::watched::watch as watched;
 use crate::support::{Http, Spawn, Stack, Tokio, alone, code, eventually, ms, over};
 
 alone! {
     beside_upstash_locks_debounce_the_last_of_each_goes_through,
-    waits_that_cannot_be_are_told_and_nothing_is_sent,
     a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait,
 }
 
@@ -283,41 +281,6 @@ async fn what_another_version_has_stored_is_refused_and_stays(mut stack: Stack) 
     assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:debounce"]);
     let theirs: String = stack.redis("GET {a}:debounce");
     assert_eq!(theirs, "v2 something else");
-}
-
-async fn waits_that_cannot_be_are_told_and_nothing_is_sent() {
-    let (client, noted) = noting();
-    let day = HOUR * 24;
-    for wait in [ms(1), day] {
-        let debounce = client.debounce("a", wait);
-        assert_eq!(debounce.check(), Ok(()));
-        assert_eq!(debounce.clone().max_wait(wait).check(), Ok(()));
-        assert_eq!(debounce.max_wait(day).check(), Ok(()));
-    }
-    let of = |wait| client.debounce("a", wait);
-    let micros = Duration::from_micros;
-    let wait = "the wait of a debounce is 1 ms to 24 hours, in whole milliseconds";
-    let longest =
-        "the longest wait of a debounce is from its wait (5 ms) to 24 hours, in whole milliseconds";
-    for (debounce, what) in [
-        (of(ms(0)), wait),
-        (of(day + ms(1)), wait),
-        (of(micros(1_500)), wait),
-        (of(Duration::MAX), wait),
-        (of(Duration::MAX).max_wait(ms(0)), wait),
-        (of(ms(5)).max_wait(ms(4)), longest),
-        (of(ms(5)).max_wait(ms(0)), longest),
-        (of(ms(5)).max_wait(micros(7_500)), longest),
-        (of(ms(5)).max_wait(day + ms(1)), longest),
-        (of(ms(5)).max_wait(Duration::MAX), longest),
-        (client.debounce("", ms(0)), "the name is empty"),
-    ] {
-        let refused = debounce.clone().run(never).await.unwrap_err();
-        assert_eq!(refused.code(), "invalid_argument");
-        assert!(refused.to_string().contains(what), "{refused}");
-        assert_eq!(debounce.check(), Err(refused));
-    }
-    assert!(!noted.was_asked());
 }
 
 async fn a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait() {

@@ -3,7 +3,7 @@
 use edgelock::{Error, Limit};
 use tokio::task::JoinSet;
 
-use crate::support::{Stack, TestLock, client, code, eventually, ms, over};
+use crate::support::{Stack, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -291,28 +291,4 @@ async fn a_waiter_that_has_no_requests_left_gives_up(stack: Stack) {
     let told = tokio::time::timeout(ms(8_000), few.acquire()).await;
     assert_eq!(full(told.expect("it listens in vain")), "a");
     held.release().await.unwrap();
-}
-
-#[test]
-fn limits_that_cannot_be_are_refused_and_nothing_is_sent() {
-    let client = client("http://127.0.0.1:1", "credential");
-    let message = |lock: TestLock| lock.check().unwrap_err().to_string();
-    let of = |permits| client.limits([Limit::new("a", 3).permits(permits), Limit::new("b", 1)]);
-    for permits in [0, 4] {
-        let what = format!("a lease takes 1 to 3 permits, not {permits}");
-        assert!(message(of(permits)).contains(&what));
-    }
-    assert!(message(client.limits([("a", 0)])).contains("a limit is 1 or more"));
-    let none: [(&str, u32); 0] = [];
-    assert!(message(client.limits(none)).contains("1 to 32"));
-    let many = (0..33).map(|n| (format!("n{n}"), 1));
-    assert!(message(client.limits(many)).contains("1 to 32"));
-    assert!(message(client.limits([("a", 1), ("a", 2)])).contains("twice"));
-    let refused = |lock: TestLock, what: &str| assert!(message(lock).contains(what), "{what}");
-    refused(of(1).fair(true), "several limits cannot be fair");
-    refused(of(1).signal_list("s"), "no signal list");
-    refused(of(1).weight(2), "only semaphores and reservations");
-    refused(of(1).owner("ann", 1), "only reservations");
-    refused(of(1).take_over(), "only a plain lock");
-    assert_eq!(of(3).check(), Ok(()));
 }

@@ -11,13 +11,8 @@ use OnceOutcome::{Executed, NotKept, Replayed};
 
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest};
 use crate::support::faulty::Proxy;
-use crate::support::noted::noting;
-use crate::support::{Stack, alone, code, eventually, ms, over};
+use crate::support::{Stack, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
-
-alone! {
-    the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent,
-}
 
 over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
@@ -524,35 +519,4 @@ async fn it_excludes_a_lock_of_the_same_name_and_no_other_type(mut stack: Stack)
         assert_eq!(code(odd), "wrong_type", "{key}");
     }
     assert_eq!(done.get(), 0);
-}
-
-async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent() {
-    let (client, noted) = noting();
-    let once = || client.once("a");
-    let wrong = [
-        (client.once("").keep(ms(0)), "the name is empty"),
-        (once().keep(ms(0)).ttl(ms(0)), "kept for 1 ms to 366 days"),
-        (once().keep(LONG * 1_000_000), "kept for 1 ms to 366 days"),
-        (once().keep(std::time::Duration::from_micros(1_500)), "kept for 1 ms to 366 days"),
-        (once().fingerprint(""), "a fingerprint has 1 to 128 bytes"),
-        (once().fingerprint(&"x".repeat(129)).keep(ms(0)), "a fingerprint has 1 to 128 bytes"),
-        (once().max_bytes(0), "a result may have 1 to 262144 bytes"),
-        (once().max_bytes(256 * 1024 + 1), "a result may have 1 to 262144 bytes"),
-        (once().ttl(ms(3)).max_bytes(0), "ttl"),
-    ];
-    for (once, word) in wrong {
-        let once = once.keep(ms(1_000)).ttl(ms(1_000)).wait_timeout(ms(1)).clone();
-        let told = [
-            once.check().err(),
-            once.run(never::<u32, _>).await.err(),
-            once.run_text(never).await.err(),
-        ];
-        for error in told {
-            let error = error.expect("an error");
-            assert_eq!(error.code(), "invalid_argument", "{error}");
-            assert!(error.to_string().contains(word), "{word}: {error}");
-        }
-    }
-    assert_eq!(once().fingerprint(&"x".repeat(128)).check(), Ok(()));
-    assert!(!noted.was_asked());
 }

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use edgelock::{Command, Error, Reply};
 
-use crate::support::{Stack, TestClient, TestLock, alone, client, code, eventually, ms, over};
+use crate::support::{Stack, TestClient, TestLock, alone, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 alone! {
-    what_cannot_be_reserved_is_refused,
     an_owner_is_not_refused_for_one_that_ended_with_a_thousand_others,
 }
 
@@ -370,27 +369,4 @@ async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut st
     assert_eq!(code(late.commit(&[book(4), book(5)]).await), "lost");
     assert!(!stack.redis::<bool>("EXISTS {hall}:4:of {hall}:5:of"));
     eventually(|| !stack.redis::<bool>("EXISTS {hall}:4")).await;
-}
-
-async fn what_cannot_be_reserved_is_refused() {
-    let client = client("http://127.0.0.1:1", "credential");
-    let units = client.reservations("a", 3);
-    let wrong = [
-        client.reservations("a", 0),
-        client.reservations("", 1),
-        units.clone().weight(4),
-        units.clone().weight(0),
-        units.clone().owner("ann", 0),
-        units.clone().owner("", 1),
-        units.clone().owner(&"x".repeat(129), 1),
-        units.clone().fair(true),
-        units.clone().signal_list("b"),
-        client.lock("a").owner("ann", 1),
-        client.semaphore("a", 3).owner("ann", 1),
-    ];
-    for lock in wrong {
-        assert_eq!(code(lock.check()), "invalid_argument");
-        assert_eq!(code(lock.try_acquire().await), "invalid_argument");
-    }
-    units.owner("ann", 2).weight(3).check().unwrap();
 }

@@ -3,13 +3,11 @@
 use std::future::pending;
 use std::time::Instant;
 
-use edgelock::{Bridge, Command, Error};
+use edgelock::{Command, Error};
 
 use crate::support::faulty::Fault::{LoseReply, Refuse, Withhold};
 use crate::support::faulty::Proxy;
-use crate::support::{
-    Http, Stack, TestClient, TestLock, Tokio, client, code, eventually, ms, over,
-};
+use crate::support::{Stack, TestClient, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -182,32 +180,5 @@ async fn a_holder_that_listens_is_stopped_at_once(mut stack: Stack) {
         }
         assert!(begun.elapsed() < ms(15_000));
         stack.has_listeners(0).await;
-    }
-}
-
-#[test]
-fn only_a_plain_lock_can_be_taken_over() {
-    let client = client("http://127.0.0.1:1", "credential");
-    let bridges = ["a", "b", "c"].map(|host| format!("https://{host}.example"));
-    let bridges = bridges.map(|url| Bridge::upstash(&url, "credential").unwrap());
-    let quorum = TestClient::quorum(bridges, Http::default(), Tokio::default()).unwrap();
-    assert_eq!(client.lock("a").fair(false).take_over().check(), Ok(()));
-    for lock in [
-        quorum.lock("a"),
-        client.reentrant("a", "ann"),
-        client.semaphore("a", 2),
-        client.reservations("a", 2),
-        client.read_write("a").write(),
-        client.read_write("a").read(),
-        client.lock_all(["a", "b"]),
-        client.lock("a").signal_list("list"),
-        client.lock("a").fair(true),
-    ] {
-        assert_eq!(code(lock.take_over().check()), "invalid_argument");
-    }
-    for lock in
-        [taking(&client).signal_list("list"), taking(&client).fair(true), taking(&client).weight(2)]
-    {
-        assert_eq!(code(lock.check()), "invalid_argument");
     }
 }

@@ -7,11 +7,9 @@ use testkit::stack::RedisServer;
 use crate::refusals::before;
 use crate::support::faulty::Fault::{LoseReply, Withhold};
 use crate::support::faulty::Proxy;
-use crate::support::noted::noting;
 use crate::support::{Stack, alone, code, eventually, ms, over};
 
 alone! {
-    a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another,
     a_redis_that_is_full_lets_nobody_pass_and_says_so,
 }
 
@@ -116,27 +114,6 @@ async fn what_another_program_keeps_in_place_of_a_window_is_told_and_stays(mut s
         let _: () = stack.redis("DEL {a}:throttle");
     }
     assert_eq!(pass(&stack.client()).await, Ok(Passed));
-}
-
-async fn a_window_is_1_ms_to_366_days_and_nothing_is_sent_for_another() {
-    let (client, noted) = noting();
-    let longest = 366 * 24 * 60 * 60 * 1_000;
-    for window in [ms(1), ms(longest)] {
-        assert_eq!(client.throttle("a", window).check(), Ok(()));
-    }
-    for window in
-        [ms(0), ms(longest + 1), std::time::Duration::from_micros(1_500), std::time::Duration::MAX]
-    {
-        let throttle = client.throttle("a", window).clone();
-        let refused = throttle.try_pass().await.unwrap_err();
-        assert_eq!(refused.code(), "invalid_argument");
-        let what = "the window of a throttle is 1 ms to 366 days, in whole milliseconds";
-        assert!(refused.to_string().contains(what), "{refused}");
-        assert_eq!(throttle.check(), Err(refused));
-    }
-    let nameless = client.throttle("", ms(0)).try_pass().await.unwrap_err();
-    assert!(nameless.to_string().contains("name is empty"), "{nameless}");
-    assert!(!noted.was_asked());
 }
 
 async fn a_redis_that_is_full_lets_nobody_pass_and_says_so() {

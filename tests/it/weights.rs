@@ -2,7 +2,7 @@
 
 use edgelock::{Error, Lease, Runtime, Transport};
 
-use crate::support::{Stack, TestLock, client, code, ms, over};
+use crate::support::{Stack, TestLock, code, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -118,26 +118,6 @@ async fn who_is_refused_is_told_when_enough_permits_end(stack: Stack) {
         assert!(left <= ms(seconds * 1_000) && left > ms(seconds * 1_000 - 15_000));
     }
     release(leases).await;
-}
-
-#[test]
-fn a_weight_that_cannot_be_is_refused() {
-    let client = client("http://127.0.0.1:1", "credential");
-    let message = |lock: TestLock| lock.check().unwrap_err().to_string();
-    for weight in [0, 4] {
-        let wrong = message(client.semaphore("a", 3).weight(weight));
-        let what = format!("a weight is 1 to the number of permits or units, 3, not {weight}");
-        assert!(wrong.contains(&what), "{wrong}");
-    }
-    for lock in [
-        client.lock("a"),
-        client.reentrant("a", "ann"),
-        client.read_write("a").read(),
-        client.lock_all(["a", "b"]),
-    ] {
-        let wrong = message(lock.weight(1));
-        assert!(wrong.contains("only semaphores and reservations"), "{wrong}");
-    }
 }
 
 /// A Redis that evicts keys may evict the record alone. It has the weights of the latest holders,
