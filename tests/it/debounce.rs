@@ -26,12 +26,6 @@ alone! {
 }
 
 over! {
-    [spawn] {
-        what_another_version_has_stored_is_refused_and_stays,
-    }
-}
-
-over! {
     [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
         a_call_that_is_alone_waits_and_does_the_work_in_two_requests,
         of_calls_that_come_close_together_only_the_last_does_the_work,
@@ -271,16 +265,6 @@ async fn beside_upstash_locks_debounce_the_last_of_each_goes_through() {
     // Their counter never expires. A lock of the same name takes it for a holder.
     assert_eq!(stack.redis::<i64>("PTTL a"), -1);
     assert_eq!(code(stack.lock("a").try_acquire().await), "held");
-}
-
-async fn what_another_version_has_stored_is_refused_and_stays(mut stack: Stack) {
-    stack.store("{a}:debounce", "v2 something else");
-    let debounce = stack.client().debounce("a", ms(20));
-    let outcome = debounce.run(async || Ok::<_, Error>(())).await;
-    assert_eq!(code(outcome), "refused");
-    assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["{a}:debounce"]);
-    let theirs: String = stack.redis("GET {a}:debounce");
-    assert_eq!(theirs, "v2 something else");
 }
 
 async fn a_redis_that_is_full_takes_no_call_and_lets_those_through_that_wait() {

@@ -1,6 +1,6 @@
 //! What another program keeps under a key of a lock is told, and nothing is taken behind its back.
 
-use edgelock::{Client, Command};
+use edgelock::{Client, Command, Error};
 
 use crate::support::faulty::Fault::Withhold;
 use crate::support::faulty::Proxy;
@@ -19,6 +19,12 @@ over! {
     [spawn] {
         a_quorum_refuses_what_another_version_has_stored,
         what_a_semaphore_left_behind_is_gone_when_the_next_permit_is_taken,
+    }
+}
+
+over! {
+    [upstash, webdis, humanwhocodes, on_redis_6_2, on_redis_8, on_valkey_9] {
+        what_another_program_or_version_keeps_under_a_key_is_told_and_stays,
     }
 }
 
@@ -100,6 +106,52 @@ async fn what_another_program_or_version_keeps_in_place_of_the_fence_is_told_and
             }
         }
     }
+}
+
+impl Stack {
+    /// With nothing but this key stored, `call` fails with such a code, and changes nothing.
+    async fn keeps<O>(&mut self, told: &str, call: impl Future<Output = Result<O, Error>>) {
+        let [key]: [String; 1] = self.redis("KEYS *");
+        let before: Vec<u8> = self.redis(&format!("DUMP {key}"));
+        let error = call.await.err().expect("it is not misread");
+        assert_eq!((error.code(), error.is_outcome_unknown()), (told, false), "{key}: {error}");
+        assert_eq!(self.redis::<Vec<String>>("KEYS *"), [key.as_str()]);
+        assert_eq!(self.redis::<Vec<u8>>(&format!("DUMP {key}")), before, "{key}");
+        let _: () = self.redis("FLUSHALL");
+    }
+}
+
+async fn what_another_program_or_version_keeps_under_a_key_is_told_and_stays(mut stack: Stack) {
+    let client = stack.client();
+    let (all, units) = (client.lock_all(["a", "b"]), client.reservations("a", 2));
+    for (stored, lock) in [
+        ("HSET a visits 42 name bob", client.reentrant("a", "visits")),
+        ("HSET a name bob", client.reentrant("a", "visits")),
+        ("HSET a 42 -1", client.reentrant("a", "visits")),
+        ("HSET a visits 1.5", client.reentrant("a", "visits")),
+        ("RPUSH b data", all.clone()),
+        ("ZADD b 9999999999999 permit", all),
+        ("SET b theirs", client.limits([("a", 1), ("b", 3)])),
+        ("RPUSH {b}:fence theirs", client.limits([("a", 1), ("b", 3)])),
+        ("ZADD b 1 theirs", client.limits([("a", 1), ("b", 3)])),
+        ("RPUSH {a}:holds theirs", units.clone()),
+        ("RPUSH {a}:holds theirs", units.owner("bob", 1)),
+    ] {
+        let _: redis::Value = stack.redis(stored);
+        stack.keeps("wrong_type", lock.try_acquire()).await;
+        // An inspection may pass over what is beside the name.
+        if !stored.contains('{') {
+            let _: redis::Value = stack.redis(stored);
+            stack.keeps("wrong_type", lock.inspect()).await;
+        }
+    }
+    for theirs in ["SET {a}:throttle theirs", "RPUSH {a}:throttle theirs"] {
+        let _: redis::Value = stack.redis(theirs);
+        stack.keeps("wrong_type", client.throttle("a", ms(60_000)).try_pass()).await;
+    }
+    stack.store("{a}:debounce", "v2 something else");
+    let nothing = async || Ok::<_, Error>(());
+    stack.keeps("refused", client.debounce("a", ms(20)).run(nothing)).await;
 }
 
 async fn a_lease_is_refused_by_what_another_version_has_stored_meanwhile() {

@@ -12,7 +12,6 @@ over! {
         permits_of_a_semaphore_and_of_limits_count_together,
         who_waits_for_one_tenant_keeps_no_other_from_the_rest,
         inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for,
-        a_name_that_is_no_semaphore_is_told_and_nothing_is_taken,
         another_programs_key_behind_many_holders_is_told_and_nothing_is_taken,
         a_fence_that_leaves_none_behind_it_does_not_spread,
     }
@@ -144,20 +143,6 @@ async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room
     stack.store("{c}:fence", "99");
     assert_eq!(three.inspect().await.unwrap().fence, Some(plain.fence()));
     plain.release().await.unwrap();
-    lease.release().await.unwrap();
-}
-
-async fn a_name_that_is_no_semaphore_is_told_and_nothing_is_taken(mut stack: Stack) {
-    for command in ["SET b theirs", "RPUSH {b}:fence theirs", "ZADD b 1 theirs"] {
-        let _: () = stack.redis(command);
-        assert_eq!(code(stack.limited(1).try_acquire().await), "wrong_type");
-        assert!(!stack.redis::<bool>("EXISTS a"), "{command}");
-        let _: () = stack.redis("DEL b {b}:fence");
-    }
-    let lease = stack.limited(1).try_acquire().await.unwrap();
-    for name in ["a", "b"] {
-        assert_eq!(code(stack.lock(name).try_acquire().await), "wrong_type");
-    }
     lease.release().await.unwrap();
 }
 

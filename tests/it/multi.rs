@@ -16,7 +16,6 @@ over! {
         a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back,
         a_renewal_gives_every_name_its_ttl_again,
         inspection_lists_who_holds_any_of_the_names,
-        a_name_that_holds_something_else_is_told_and_nothing_is_taken,
         one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it,
         so_many_of_the_longest_names_are_waited_for_and_taken,
         an_acquisition_that_lost_one_name_before_its_repeat_holds_none,
@@ -180,21 +179,6 @@ async fn inspection_lists_who_holds_any_of_the_names(mut stack: Stack) {
     assert_eq!(all.inspect().await.unwrap().fence, Some(one.fence()));
     both.release().await.unwrap();
     one.release().await.unwrap();
-}
-
-async fn a_name_that_holds_something_else_is_told_and_nothing_is_taken(mut stack: Stack) {
-    let _: () = stack.redis("RPUSH b data");
-    let refused = stack.all(["a", "b"]).try_acquire().await;
-    assert_eq!(refused.as_ref().unwrap_err().lock(), Some("a, b"));
-    assert_eq!(code(refused), "wrong_type");
-    assert!(stack.are_free(["a"]));
-    assert_eq!(code(stack.all(["b", "a"]).inspect().await), "wrong_type");
-    assert_eq!(stack.redis::<u64>("LLEN b"), 1);
-    let permit = stack.client().semaphore("c", 2);
-    let permit = permit.try_acquire().await.unwrap();
-    let refused = stack.all(["a", "c"]).try_acquire().await;
-    assert_eq!(code(refused), "wrong_type");
-    permit.release().await.unwrap();
 }
 
 async fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(mut stack: Stack) {

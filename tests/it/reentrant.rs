@@ -59,7 +59,6 @@ over! {
         entering_again_for_less_does_not_shorten_what_the_outer_entry_has,
         an_entry_that_ran_out_cannot_leave_a_later_hold_of_its_owner,
         an_entry_that_ran_out_does_not_count_though_its_owner_came_again,
-        a_hash_that_is_no_lock_is_told_and_left_alone,
         an_inspection_does_not_count_entries_that_are_over,
     }
 }
@@ -207,21 +206,6 @@ async fn an_entry_that_ran_out_does_not_count_though_its_owner_came_again(mut st
     next.release().await.unwrap();
     assert!(!stack.redis::<bool>("EXISTS a"));
     assert_eq!(stack.ends_of_entries(), [0; 0]);
-}
-
-async fn a_hash_that_is_no_lock_is_told_and_left_alone(mut stack: Stack) {
-    for data in ["visits 42 name bob", "name bob", "42 -1", "visits 1.5"] {
-        let _: () = stack.redis(&format!("HSET a {data}"));
-        let before: HashMap<String, String> = stack.redis("HGETALL a");
-        let lock = stack.reentrant("visits");
-        for told in [lock.acquire().await.err(), lock.inspect().await.err()] {
-            assert_eq!(told.expect(data).code(), "wrong_type", "{data}");
-        }
-        let after: HashMap<String, String> = stack.redis("HGETALL a");
-        assert_eq!(before, after);
-        assert_eq!(stack.redis::<Vec<String>>("KEYS *"), ["a"]);
-        let _: () = stack.redis("DEL a");
-    }
 }
 
 async fn an_inspection_does_not_count_entries_that_are_over(mut stack: Stack) {

@@ -26,7 +26,6 @@ over! {
         every_key_expires_but_the_number_of_confirmed_units,
         a_number_of_confirmed_units_that_is_none_is_told_and_stays,
         what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end,
-        what_another_program_keeps_where_owners_are_counted_is_told_and_stays,
         named_seats_are_confirmed_together_by_the_token_of_several_names,
     }
 }
@@ -336,17 +335,6 @@ async fn what_stands_where_owners_are_counted_keeps_no_reservation_from_its_end(
     lease.commit(&sell()).await.unwrap();
     assert_eq!(stack.sale(1).await, (0, 0, 1));
     assert_eq!(stack.redis::<u64>("GET n"), 1);
-}
-
-async fn what_another_program_keeps_where_owners_are_counted_is_told_and_stays(mut stack: Stack) {
-    let _: () = stack.redis("RPUSH {a}:holds theirs");
-    let units = stack.units(2);
-    for lock in [units.clone(), units.owner("bob", 1)] {
-        assert_eq!(code(lock.try_acquire().await), "wrong_type");
-        let theirs: Vec<String> = stack.redis("LRANGE {a}:holds 0 -1");
-        assert_eq!(theirs, ["theirs"]);
-        assert!(!stack.redis::<bool>("EXISTS a"));
-    }
 }
 
 async fn named_seats_are_confirmed_together_by_the_token_of_several_names(mut stack: Stack) {

@@ -20,7 +20,6 @@ over! {
         a_call_whose_outcome_is_unknown_gives_its_pass_back,
         a_call_that_was_given_up_gives_its_pass_back,
         it_meets_no_lock_of_its_name,
-        what_another_program_keeps_in_place_of_a_window_is_told_and_stays,
     }
 }
 
@@ -101,19 +100,6 @@ async fn it_meets_no_lock_of_its_name(stack: Stack) {
     let work = async |_: &_| Ok::<_, Error>(7);
     client.once("a").run(work).await.unwrap();
     is_throttled(pass(&client).await);
-}
-
-async fn what_another_program_keeps_in_place_of_a_window_is_told_and_stays(mut stack: Stack) {
-    for theirs in ["SET {a}:throttle theirs", "RPUSH {a}:throttle theirs"] {
-        let _: () = stack.redis(theirs);
-        let before: Vec<u8> = stack.redis("DUMP {a}:throttle");
-        let told = pass(&stack.client()).await.unwrap_err();
-        assert_eq!(told.code(), "wrong_type", "{theirs}");
-        assert!(!told.is_outcome_unknown());
-        assert_eq!(stack.redis::<Vec<u8>>("DUMP {a}:throttle"), before);
-        let _: () = stack.redis("DEL {a}:throttle");
-    }
-    assert_eq!(pass(&stack.client()).await, Ok(Passed));
 }
 
 async fn a_redis_that_is_full_lets_nobody_pass_and_says_so() {
