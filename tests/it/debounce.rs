@@ -8,9 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use edgelock::DebounceOutcome::{Executed, Superseded};
-use edgelock::{
-    Bridge, Client, Debounce, DebounceOutcome, EntropyUnavailable, Error, Runtime, Task,
-};
+use edgelock::{Bridge, Client, Debounce, DebounceOutcome, Error, Runtime};
 use testkit::stack::{self, RedisServer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,7 +16,7 @@ use tokio::task::JoinHandle;
 use crate::support::faulty::Fault::Delay;
 use crate::support::faulty::Proxy;
 use crate::support::watched::watch as watched;
-use crate::support::{Http, Spawn, Stack, Tokio, alone, code, eventually, ms, over};
+use crate::support::{Http, Spawn, Stack, Tokio, alone, as_tokio, code, eventually, ms, over};
 
 alone! {
     beside_upstash_locks_debounce_the_last_of_each_goes_through,
@@ -43,9 +41,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 struct Hourglass(Tokio, watch::Receiver<bool>);
 
 impl Runtime for Hourglass {
-    fn now(&self) -> edgelock::Instant {
-        self.0.now()
-    }
+    as_tokio! { now random spawn }
 
     async fn sleep(&self, duration: Duration) {
         if duration < HOUR / 2 {
@@ -53,14 +49,6 @@ impl Runtime for Hourglass {
         }
         let mut over = self.1.clone();
         over.wait_for(|over| *over).await.expect("the test goes on");
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.0.random(bytes)
-    }
-
-    fn spawn(&self, task: Task) {
-        self.0.spawn(task);
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use edgelock::{Bridge, Client, Command, EntropyUnavailable, Instant, Runtime, Task};
+use edgelock::{Bridge, Client, Command, Instant, Runtime};
 
 use crate::support::faulty::Fault::{Delay, LoseReply, LoseRequest, Pass, Refuse};
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
-use crate::support::{Http, Stack, Tokio, alone, code, eventually, ms, over};
+use crate::support::{Http, Stack, Tokio, alone, as_tokio, code, eventually, ms, over};
 
 alone! {
     a_write_that_was_lost_and_whose_repeat_is_refused_is_unknown,
@@ -127,27 +127,14 @@ async fn a_grant_that_arrives_after_its_ttl_is_no_lease(mut stack: Stack) {
 }
 
 /// A host whose clock leaps ahead when it is told to. A host that was paused sees the same.
-struct Leaping {
-    host: Tokio,
-    ahead: Arc<Mutex<Duration>>,
-}
+struct Leaping(Tokio, Arc<Mutex<Duration>>);
 
 impl Runtime for Leaping {
     fn now(&self) -> Instant {
-        self.host.now() + *self.ahead.lock().expect("how far")
+        self.0.now() + *self.1.lock().expect("how far")
     }
 
-    async fn sleep(&self, duration: Duration) {
-        self.host.sleep(duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.host.random(bytes)
-    }
-
-    fn spawn(&self, task: Task) {
-        self.host.spawn(task);
-    }
+    as_tokio! { sleep random spawn }
 }
 
 /// The outcome of a call whose answer is read when less than the drift is left of a ttl of a
@@ -156,7 +143,7 @@ async fn read_late<O>(stack: &Stack, call: impl AsyncFnOnce(Client<Http, Leaping
     let ahead = Arc::new(Mutex::new(Duration::ZERO));
     let paused = ahead.clone();
     let bridge = Bridge::upstash(stack.bridge.url(), stack.bridge.token()).unwrap();
-    let host = Leaping { host: Tokio::default(), ahead };
+    let host = Leaping(Tokio::default(), ahead);
     let client = Client::new(bridge, Http::default(), host);
     // It is polled after the call, whose request has left by then.
     let leap = async { *paused.lock().expect("how far") = ms(59_500) };

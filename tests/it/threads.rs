@@ -10,12 +10,12 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use edgelock::native::{self, Client};
-use edgelock::{Bridge, EntropyUnavailable, Error, Event, EventKind, Instant, Runtime, Task};
+use edgelock::{Bridge, Error, Event, EventKind, Runtime};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
-use crate::support::{Stack, eventually, ms};
+use crate::support::{Stack, as_tokio, eventually, ms};
 
 /// Nobody waits that long for a lock to become free.
 const LONG: Duration = Duration::from_secs(600);
@@ -155,21 +155,7 @@ fn a_lease_that_is_dropped_when_its_runtime_is_gone_is_left_to_its_ttl() {
 struct Startled(native::Tokio, AtomicBool);
 
 impl Runtime for Startled {
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        self.0.sleep(duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.0.random(bytes)
-    }
-
-    fn spawn(&self, task: Task) {
-        self.0.spawn(task);
-    }
+    as_tokio! { now sleep random spawn }
 
     fn observe(&self, event: &Event<'_>) {
         if let EventKind::Renewed { .. } = event.kind {

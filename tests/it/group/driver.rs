@@ -5,16 +5,15 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::Duration;
 
-use edgelock::{Bridge, Client, EntropyUnavailable, GroupCommit, Instant, Lock, Runtime, Task};
+use edgelock::{Bridge, Client, GroupCommit, Lock, Runtime, Task};
 use tokio::task::AbortHandle;
 
 use super::sale::{Answer, Sale, order};
 use crate::support::faulty::Fault::{Delay, Pass, Withhold};
 use crate::support::faulty::Proxy;
 use crate::support::turns::placed;
-use crate::support::{Http, Stack, Tokio, alone, eventually, ms};
+use crate::support::{Http, Stack, Tokio, alone, as_tokio, eventually, ms};
 
 alone! {
     a_driver_that_is_gone_before_its_commit_leaves_its_items_to_the_next,
@@ -40,17 +39,7 @@ impl Host {
 }
 
 impl Runtime for Host {
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        self.0.sleep(duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.0.random(bytes)
-    }
+    as_tokio! { now sleep random }
 
     fn spawn(&self, task: Task) {
         (self.1)(task);

@@ -1,15 +1,13 @@
 //! Items that look at what is stored before they ask for the lock.
 
-use std::time::Duration;
-
-use edgelock::{Client, EntropyUnavailable, Error, GroupCommit, Instant, Reply, Runtime, Task};
+use edgelock::{Client, Error, GroupCommit, Instant, Reply, Runtime};
 
 use super::sale::{self, Answer, Order, Sale, order};
 use crate::support::faulty::Fault::{Delay, LoseReply, Pass};
 use crate::support::faulty::Proxy;
 use crate::support::turns::together;
 use crate::support::watched::watch;
-use crate::support::{Http, Stack, Tokio, alone, eventually, ms, over};
+use crate::support::{Http, Stack, Tokio, alone, as_tokio, eventually, ms, over};
 
 alone! {
     what_was_never_decided_is_not_unknown,
@@ -135,17 +133,7 @@ impl Runtime for Old {
         self.0.now() + ms(3_600_000)
     }
 
-    async fn sleep(&self, duration: Duration) {
-        self.0.sleep(duration).await;
-    }
-
-    fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        self.0.random(bytes)
-    }
-
-    fn spawn(&self, task: Task) {
-        self.0.spawn(task);
-    }
+    as_tokio! { sleep random spawn }
 }
 
 async fn looks_do_not_wait_for_another_client_s_clock(mut stack: Stack) {

@@ -22,6 +22,32 @@ pub(crate) use stack::{Spawn, Stack, alone, over};
 pub(crate) type TestClient = Client<Http, Tokio>;
 pub(crate) type TestLock = Lock<Http, Tokio>;
 
+/// Methods of a runtime that are as those of the [`Tokio`] in its first field.
+macro_rules! as_tokio {
+    ($($method:ident)+) => { $( $crate::support::as_tokio!(@$method); )+ };
+    (@now) => {
+        fn now(&self) -> edgelock::Instant {
+            self.0.now()
+        }
+    };
+    (@sleep) => {
+        async fn sleep(&self, duration: std::time::Duration) {
+            self.0.sleep(duration).await;
+        }
+    };
+    (@random) => {
+        fn random(&self, bytes: &mut [u8]) -> Result<(), edgelock::EntropyUnavailable> {
+            self.0.random(bytes)
+        }
+    };
+    (@spawn) => {
+        fn spawn(&self, task: edgelock::Task) {
+            self.0.spawn(task);
+        }
+    };
+}
+pub(crate) use as_tokio;
+
 /// No promise of a lock takes longer, even if the bridge must be built first.
 const LIMIT: Duration = Duration::from_secs(300);
 

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use edgelock::{
-    Bridge, Client, EntropyUnavailable, Error, Instant, Lock, Once, Request, Response, Runtime,
-    Task, Token, Transport, TransportError,
+    Bridge, Client, EntropyUnavailable, Error, Lock, Once, Request, Response, Runtime, Token,
+    Transport, TransportError,
 };
 
-use super::Tokio;
 use super::kinds::Kind;
+use super::{Tokio, as_tokio};
 
 /// A transport that notes the keys of every request, and answers none.
 #[derive(Clone, Default)]
@@ -40,21 +40,11 @@ pub(crate) struct Drawn(Tokio);
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
 impl Runtime for Drawn {
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    async fn sleep(&self, duration: std::time::Duration) {
-        self.0.sleep(duration).await;
-    }
+    as_tokio! { now sleep spawn }
 
     fn random(&self, bytes: &mut [u8]) -> Result<(), EntropyUnavailable> {
         bytes.fill(0);
         Ok(())
-    }
-
-    fn spawn(&self, task: Task) {
-        self.0.spawn(task);
     }
 }
 
