@@ -4,10 +4,7 @@
 use super::check::Invariant::*;
 use super::rng::Rng;
 use super::sabotage::broken;
-use super::seeds::seeds;
-use super::workload::{Kind, Locks};
-
-const SEEDS: u64 = 500;
+use super::workload::Kind;
 
 /// Each as its name, how many permits it has, and how many are wanted.
 pub(crate) type Wanted = &'static [(&'static str, u32, u32)];
@@ -41,13 +38,9 @@ pub(crate) fn anew(name: &str, rng: &Rng) -> Kind {
     }
 }
 
-#[test]
-fn no_promise_breaks() {
-    super::hold_for(Locks::Limits, seeds(SEEDS));
-}
-
 broken! {
     Limits;
+    no_promise_breaks: 500 seeds;
     // It takes what it can have, and waits for the rest.
     permits_that_are_taken_though_another_name_is_full: AllOrNone in "limits" for 2,
         "if at ~= all.full then one[2]() end"

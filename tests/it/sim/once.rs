@@ -3,18 +3,10 @@
 
 use super::check::Invariant::*;
 use super::sabotage::{RELEASE, RENEW, broken};
-use super::seeds::seeds;
-use super::workload::Locks::Onces;
-
-const SEEDS: u64 = 1_000;
-
-#[test]
-fn no_promise_breaks() {
-    super::hold_for(Onces, seeds(SEEDS));
-}
 
 broken! {
     Onces;
+    no_promise_breaks: 1_000 seeds;
     an_acquire_that_does_not_look_at_what_is_kept: ExecutedOnce in "once" for 2,
         "if kept and not (is_stale and (not HOLDER or HOLDER == ARGV[2])) then return { 2, ARGV[1], resp(kept) } end"
         => "";

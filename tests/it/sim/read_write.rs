@@ -3,15 +3,6 @@
 
 use super::check::Invariant::*;
 use super::sabotage::{RENEW, broken};
-use super::seeds::seeds;
-use super::workload::Locks::ReadWrites;
-
-const SEEDS: u64 = 1_000;
-
-#[test]
-fn no_promise_breaks() {
-    super::hold_for(ReadWrites, seeds(SEEDS));
-}
 
 const FULL: &str = "return HOLDER and not (want == 'r' and says('readers'))";
 
@@ -19,6 +10,7 @@ const LEAVE: &str = "local life = says('readers') and last_end() or '0' if life 
 
 broken! {
     ReadWrites;
+    no_promise_breaks: 1_000 seeds;
     a_writer_that_does_not_see_readers: OneHolder in "read-write" for 2,
         FULL
         => "return HOLDER and not says('readers')";

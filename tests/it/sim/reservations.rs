@@ -3,26 +3,18 @@
 
 use super::check::Invariant::*;
 use super::sabotage::broken;
-use super::seeds::seeds;
 use super::workload::Locks::Reservations;
-
-const SEEDS: u64 = 1_000;
-
-#[test]
-fn no_promise_breaks() {
-    super::hold_for(Reservations, seeds(SEEDS));
-}
 
 /// In this world Redis's clock was set back, and what an owner had reserved before was there again,
 /// although all reservations had ended.
 #[test]
 fn what_an_owner_had_is_forgotten_with_the_last_reservation() {
-    const SEED: u64 = 682_160_061_769;
-    super::hold_for(Reservations, (SEED..SEED + 1, false));
+    super::hold_with(Reservations, 682_160_061_769);
 }
 
 broken! {
     Reservations;
+    no_promise_breaks: 1_000 seeds;
     a_confirmation_that_counts_nothing: SoldOnce in "reserved" for 2,
         "redis.call('INCRBY', CONFIRMED, units)"
         => "";

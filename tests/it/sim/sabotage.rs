@@ -174,8 +174,17 @@ pub(crate) type Shown = Result<(&'static str, usize, &'static [Fault]), &'static
 
 /// Broken scripts, each as `name: promise in "world" for CLIENTS with FAULTS, part => by`, or with
 /// `unseen "reason"` if no small world shows it. Each becomes a test: the simulation must catch it
-/// by that promise, in worlds of such locks, or by a function of its own.
+/// by that promise, in worlds of such locks, or by a function of its own. First may stand in how
+/// many of these worlds `no_promise_breaks` without it.
 macro_rules! broken {
+    ($locks:ident; no_promise_breaks: $seeds:literal seeds; $($all:tt)*) => {
+        #[test]
+        fn no_promise_breaks() {
+            $crate::hold_for($crate::workload::Locks::$locks, $seeds);
+        }
+
+        $crate::sabotage::broken! { $locks; $($all)* }
+    };
     ($locks:ident; $($all:tt)*) => {
         $crate::sabotage::broken! {
             Some($crate::workload::Locks::$locks),
@@ -208,7 +217,7 @@ pub(crate) use broken;
 
 /// The tests alone.
 macro_rules! each_caught {
-    ($caught:expr; $($name:ident: $promise:ident, $part:expr => $by:expr;)*) => {
+    ($caught:expr; $($name:ident: $promise:expr, $part:expr => $by:expr;)*) => {
         $(
             #[test]
             fn $name() {

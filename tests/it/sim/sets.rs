@@ -3,18 +3,10 @@
 
 use super::check::Invariant::*;
 use super::sabotage::broken;
-use super::seeds::seeds;
-use super::workload::Locks;
-
-const SEEDS: u64 = 800;
-
-#[test]
-fn no_promise_breaks() {
-    super::hold_for(Locks::Sets, seeds(SEEDS));
-}
 
 broken! {
     Sets;
+    no_promise_breaks: 800 seeds;
     // It takes the names that are free, and waits for the rest.
     a_name_that_is_taken_though_another_is_held: AllOrNone in "set" for 2,
         "if at == taken then"

@@ -2,14 +2,11 @@
 
 use super::check::Invariant::*;
 use super::sabotage::{RELEASE, RENEW, each_caught, script_among};
-use super::seeds::seeds;
 use super::workload::Locks::TakeOvers;
-
-const SEEDS: u64 = 1_500;
 
 #[test]
 fn no_promise_breaks() {
-    super::hold_for(TakeOvers, seeds(SEEDS));
+    super::hold_for(TakeOvers, 1_500);
 }
 
 each_caught! {

@@ -3,22 +3,18 @@
 
 use super::check::Invariant::*;
 use super::sabotage::{each_caught, script_among};
-use super::seeds::seeds;
 use super::workload::Locks::Weights;
-
-const SEEDS: u64 = 1_000;
 
 #[test]
 fn no_promise_breaks() {
-    super::hold_for(Weights, seeds(SEEDS));
+    super::hold_for(Weights, 1_000);
 }
 
 /// In this world the holds of a heavy and of a light one had ended. Who removed the heavy one
 /// forgot whose the other was, and took it for another program's.
 #[test]
 fn who_removes_a_heavy_holder_knows_the_others_that_have_ended() {
-    const SEED: u64 = 14_681_055_492;
-    super::hold_for(Weights, (SEED..SEED + 1, false));
+    super::hold_with(Weights, 14_681_055_492);
 }
 
 each_caught! {
