@@ -1,5 +1,5 @@
 // A caller's own `fetch`. Whatever that does, the call fails with an error, and the module goes on.
-import { Client, type ClientSettings, EdgelockError, type ErrorCode, type FetchInit } from "edgelock";
+import { Client, type ClientSettings, type Command, EdgelockError, type ErrorCode, type FetchInit } from "edgelock";
 import { Background, check, equal, eventually, fails, type Stack, type Suite, take, thrown, unhandled } from "./harness.js";
 
 /** Gives these answers in turn, and then the last one for ever. */
@@ -169,6 +169,12 @@ export const fetches: Suite = {
     for (let n = 0; n < 30; n++) await fails("unavailable", client.lock(`${n}`).tryAcquire());
     equal(Object.entries(sent).map(([host, body]) => [host, body.includes("allow-key-locking")]).sort(), [["default.example", false], ["own.example", true]]);
     await fails("invalid_argument", () => new Client({ shards: { own: { ...shards.own, plainHttp: false } }, plainHttp: true }));
+    const read: Command[] = [["GET", { key: "x" }]];
+    await fails("unavailable", client.read(read, { shardOf: "a" }));
+    await fails("invalid_argument", client.read(read));
+    for (const odd of [{}, "odd", null, { a: 7 }]) {
+      await fails("invalid_argument", async () => new Client({ shards: odd as never }).lock("a").tryAcquire());
+    }
   },
 
   async a_fetch_that_throws_at_once_is_not_heard_under_the_call_that_sends(stack) {

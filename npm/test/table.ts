@@ -17,56 +17,22 @@ export const tables: Suite = {
     equal(table.run("EXISTS", "shop:a"), 0);
   },
 
-  async a_waiter_at_a_table_is_handed_the_lock() {
-    const table = new Table();
-    const [holder, waiter] = [table.client().lock("a"), table.client().lock("a", { wait: 20_000 })];
-    const lease = await take(holder);
-    const waits = waiter.acquire();
-    while ((await holder.inspect()).waiters === 0) await null;
-    await lease.release();
-    const next = await waits;
-    check(next.fence > lease.fence, "it comes second");
-    await next.release();
-  },
-
-  async what_ends_on_a_table_whose_clock_is_turned_is_lost() {
+  async a_table_does_what_it_is_told_to() {
     const table = new Table();
     const lock = table.client().lock("a", { ttl: 60_000 });
-    const lease = await take(lock);
+    const late = await take(lock);
     table.advance(60_001);
-    const next = await take(lock);
-    check(lease.remaining > 0, "it does not know it");
-    await fails("lost", lease.commit(incr));
-    equal(table.run("GET", "n"), null);
-    await next.release();
-  },
-
-  async a_key_of_a_table_ends_when_it_is_told_to() {
-    const table = new Table();
-    const lease = await take(table.client().lock("a"));
-    table.expire("a");
-    await fails("lost", lease.exec(incr));
-  },
-
-  async a_table_loses_requests_and_replies_when_it_is_told_to() {
-    const table = new Table();
-    const lease = await take(table.client().lock("a"));
+    const lease = await take(lock);
+    await fails("lost", late.commit(incr));
     table.loseNextReply();
     equal(await lease.exec(incr), [1]);
     table.loseNextRequest();
-    equal(await lease.commit(incr), [2]);
+    equal(await lease.exec(incr), [2]);
+    table.expire("a");
+    await fails("lost", lease.exec(incr));
     equal(table.run("GET", "n"), "2");
-    const last = await take(table.client({ maxAttempts: 1 }).lock("a"));
-    table.loseNextReply();
-    check((await fails("unavailable", last.commit(incr))).isOutcomeUnknown, "nobody knows whether it was done");
-    equal(table.run("GET", "n"), "3");
-  },
-
-  async a_table_fails_as_redis_does_when_it_is_told_to() {
-    const table = new Table();
-    const lock = table.client({ maxAttempts: 1 }).lock("a");
     table.failNext("LOADING Redis is loading the dataset in memory");
-    await fails("unavailable", lock.tryAcquire());
+    await fails("unavailable", table.client({ maxAttempts: 1 }).lock("a").tryAcquire());
     await (await take(lock)).release();
   },
 
