@@ -1,7 +1,6 @@
 // The suites of all hosts. Node and workerd run each of them.
 import { contract } from "./contract.js";
 import { deadlines } from "./deadlines.js";
-import { debounces } from "./debounce.js";
 import { fetches } from "./fetches.js";
 import { group } from "./group.js";
 import { guessed } from "./guessed.js";
@@ -11,22 +10,19 @@ import { javascript } from "./javascript.js";
 import { kinds } from "./kinds.js";
 import { limits } from "./limits.js";
 import { onces } from "./once.js";
-import { readWrites } from "./read_write.js";
-import { reservations } from "./reservations.js";
+import { own, ownOfRedis } from "./own.js";
 import { tables } from "./table.js";
-import { throttles } from "./throttle.js";
 import { values } from "./values.js";
 import { waiting } from "./waiting.js";
-import { takeOvers } from "./take_over.js";
 
 // It takes all places of the process, and much of its time: Node runs it.
 export const [crowd, waitingBeside] = apart(waiting, "beside_ten_thousand_waiters_of_one_process_nobody_waits");
 
 /** What any Redis does, behind whatever bridge. */
-export const ofKinds = [kinds, readWrites, onces, throttles, debounces];
+export const ofKinds = [kinds, onces, own];
 
 /** None of their tests changes what others use. */
-const promises = [contract, ...ofKinds, takeOvers, reservations, waitingBeside];
+const promises = [contract, ...ofKinds, ownOfRedis, waitingBeside];
 
 /** Suites that may run at once, where a host has connections for all. What lasts comes first. */
 export const beside = [deadlines, ...promises];
