@@ -1,6 +1,6 @@
 // The promises of work that is executed once. They are those of tests/it/once.rs, with the same
 // names.
-import { type FetchInit, HeldError, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
+import { type FetchInit, type LockEvent, type OnceOutcome, ResultError } from "edgelock";
 import { check, equal, eventually, fails, Network, never, type Stack, type Suite, thrown, Work } from "./harness.js";
 
 const LONG = 40_000;
@@ -30,22 +30,10 @@ export const onces: Suite = {
       equal(network.seen.length, requests);
     }
     equal([work.count, events], [1, ["acquired", "released", "replayed", "replayed"]]);
-    equal(await client.once("b").run(work.done), { value: 2, replayed: false });
-  },
-
-  async a_result_is_text_beside_a_lock_for_as_long_as_it_is_kept(stack) {
-    const once = stack.client().once("a", { fingerprint: "sha 1", ttl: 30_000 });
-    await once.run(async (lease) => {
-      equal(await stack.redis("GET ~a"), lease.token);
-      check(Number(await stack.redis("PTTL ~a")) > 20_000 && lease.remaining > 20_000, "for the ttl");
-      return ["x", null];
-    });
-    equal(await kept(stack), `once:sha%201 ["x",null]`);
-    const left = Number(await stack.redis(`PTTL {${stack.mark}a}:result`));
-    check(left > DAY - 60_000 && left <= DAY, `${left} are left`);
-    await stack.client().once("b", { keep: 90_000 }).run(() => 1);
-    const brief = Number(await stack.redis(`PTTL {${stack.mark}b}:result`));
-    check(brief > 60_000 && brief <= 90_000, `${brief} are left`);
+    equal(await client.once("b", { keep: 90_000 }).run(work.done), { value: 2, replayed: false });
+    const left = Number(await stack.redis(`PTTL {${stack.mark}b}:result`));
+    check(left > 60_000 && left <= 90_000, `${left} are left`);
+    equal([await client.once("b").forget(), await client.once("b").forget()], [true, false]);
   },
 
   async a_result_arrives_as_it_is(stack) {
@@ -55,20 +43,6 @@ export const onces: Suite = {
       equal(await once.run(() => value), { value, replayed: false });
       equal(await once.run(never), { value, replayed: true });
     }
-  },
-
-  async whoever_comes_meanwhile_waits_and_gets_the_result_and_not_the_lock(stack) {
-    const { end, first } = begin(stack);
-    await eventually(() => isHeld(stack));
-    const events: string[] = [];
-    // A slow host may have to send a request again, and says that, too.
-    const onEvent = ({ type }: LockEvent) => void (type === "retried" || events.push(type));
-    const waiters = [true, false].map((push) => stack.client({ push, onEvent }).once("a", { wait: LONG }).run(never));
-    await eventually(() => events.length === 2);
-    end();
-    equal([await first, ...(await Promise.all(waiters))], [false, true, true].map((replayed) => ({ value: 7, replayed })));
-    await eventually(() => events.length === 4);
-    equal(events, ["contended", "contended", "replayed", "replayed"]);
   },
 
   async work_that_fails_keeps_nothing_and_the_next_does_it(stack) {
@@ -139,20 +113,9 @@ export const onces: Suite = {
     const large = stack.client().once("b", { maxBytes: 262_144 });
     await large.run(text(262_144));
     equal((await large.run(never) as OnceOutcome<string>).value.length, 262_142);
-  },
-
-  async what_is_kept_is_forgotten_in_one_request_unless_the_work_is_being_done(stack) {
-    const network = new Network();
-    const once = stack.client(network).once("a");
-    equal(await charge(stack, new Work()), { value: 1, replayed: false });
-    equal([await once.forget(), await kept(stack), network.seen.length], [true, null, 1]);
-    equal(await once.forget(), false);
-    const { end, first } = begin(stack);
-    await eventually(() => isHeld(stack));
-    const held = await fails("held", once.forget());
-    check(held instanceof HeldError && held.remaining !== null && held.remaining > 5_000, "it is being done");
-    end();
-    equal(await first, { value: 7, replayed: false });
+    for (const odd of [{ keep: 0 }, { fingerprint: "" }, { maxBytes: 262_145 }, { ttl: 3 }]) {
+      await fails("invalid_argument", () => stack.client().once("a", odd));
+    }
   },
 
   async a_result_that_is_something_else_is_told_and_the_work_is_not_done(stack) {
@@ -168,15 +131,6 @@ export const onces: Suite = {
       equal(message, `the result of "${stack.mark}b": the work was done, but it cannot be written as JSON, so it is not kept`);
     }
     equal(await stack.redis("EXISTS ~b"), 0);
-  },
-
-  async the_lease_is_kept_while_the_work_goes_on(stack) {
-    const events: string[] = [];
-    const client = stack.client({ onEvent: ({ type }) => void events.push(type) });
-    const once = client.once("a", { ttl: 1_500 });
-    await once.run(() => eventually(() => events.filter((type) => type === "renewed").length >= 4));
-    equal(await once.run(never), { value: undefined, replayed: true });
-    await fails("max_hold_exceeded", client.once("b", { maxHold: 200 }).run(() => new Promise(() => {})));
   },
 
   async work_that_gives_the_lock_back_itself_keeps_no_result(stack) {
