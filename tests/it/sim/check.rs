@@ -35,12 +35,14 @@ pub(crate) enum Invariant {
     /// A holder inside its deadline has the lock in Redis, unless that was freed by force or lost
     /// with the data.
     HolderHolds,
-    /// The fences of a name grow with every grant, and a lease has the fence of its grant.
+    /// The fences of a name grow with every grant, and a lease has the fence of its grant. They do
+    /// not fall from one item of shared turns to the next.
     FencesGrow,
     /// A write is applied once if the client was told so, not at all if it was told that, and never
     /// twice.
     ExactlyOnce,
-    /// A lease that its own release or commit ended is not said to be lost.
+    /// A lease that its own release or commit ended is not said to be lost. Callers of throttles
+    /// and debounces are told what Redis decided, and a repeat what the first request was told.
     ToldRight,
     /// Nothing is left of a lease after its release was sent.
     EndsForGood,
@@ -57,7 +59,7 @@ pub(crate) enum Invariant {
     /// A holder that was granted the lock learns it by its next request.
     GrantIsLearned,
     /// A token that was given back or given up neither holds the lock again nor stands in its
-    /// queue. A holder does not stand in it either.
+    /// queue. A holder does not stand in it either. A call that was given up changes nothing.
     NoGhost,
     /// The reads of an acquisition return what was there when it was granted or refused.
     ReadsAreTrue,
@@ -73,12 +75,49 @@ pub(crate) enum Invariant {
     /// A caller gets the result of its own request only, and is told "used for something else" only
     /// if that is true.
     RightRequest,
-    /// What each server of a quorum promises. Its votes are counted elsewhere.
-    Voted,
-    /// What throttles and debounces promise. They have books of their own.
-    Paced,
-    /// What shared turns promise. They have books of their own, too.
-    Shared,
+    /// Of throttles: nobody passes while another's window lasts.
+    OnePasses,
+    /// Nobody is kept out after the window is over, or was given back.
+    Opens,
+    /// Of debounces: a call that was overtaken does not go through.
+    LastGoes,
+    /// The last call of a burst goes through.
+    NobodyLost,
+    /// A debounced call waits until it was quiet, and no longer than the longest wait of its burst.
+    InTime,
+    /// Every call of these, and every caller of shared turns, is answered. Once faults have
+    /// stopped, no call ends in an error.
+    Answered,
+    /// Of shared turns: no item is written twice.
+    DecidedOnce,
+    /// An item is written, or not, as its caller was told. Only "unknown" leaves that open.
+    Truth,
+    /// Items of one process are decided in the order in which they came.
+    InOrder,
+    /// Each decision sees what those before it wrote.
+    NotOversold,
+    /// A name that nobody asks for is forgotten.
+    Forgotten,
+    /// What a single lock promises.
+    OfLock,
+    /// Of a quorum: a token is raised to one fence, so that a late raise never changes it.
+    OneFence,
+    /// No server takes its vote from one and gives it to another.
+    OneVote,
+    /// A server that came back empty gives no vote until the quarantine is over.
+    NoSay,
+    /// A renewal counts only votes that the lease had before it.
+    CountsLater,
+    /// A server that a renewal asked again knows the fence of the hold.
+    KnowsTheFence,
+    /// A server that is up for two renewals, and votes for no other, has the lock.
+    Heals,
+    /// While a lease is renewed, nobody else gets the lock in between.
+    Unbroken,
+    /// Every call ends within its bounds.
+    EndsInTime,
+    /// Once all is well, and a ttl later, a client can get the lock, and give it back everywhere.
+    IsHadAgain,
 }
 
 /// What did not hold.
@@ -176,6 +215,13 @@ impl Check {
         if self.only.is_none_or(|only| only == invariant) {
             let violation = Violation { invariant, what };
             self.violation.borrow_mut().get_or_insert(violation);
+        }
+    }
+
+    /// Fails if something did not hold in books of their own.
+    pub(crate) fn pass_on(&self, broken: Option<Violation>) {
+        if let Some(Violation { invariant, what }) = broken {
+            self.fail(invariant, what);
         }
     }
 

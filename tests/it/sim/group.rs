@@ -20,17 +20,17 @@ use send_wrapper::SendWrapper;
 
 use super::bridge::Dialect;
 use super::case::Case;
-use super::check::Check;
+use super::check::{Check, Invariant, Violation};
 use super::faults::{Plan, Upset};
 use super::host::{self, Settings};
 use super::lua::Redis;
 use super::rng::Rng;
 use super::sabotage::Bent;
-use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
+use super::seeds::{each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
 use super::workload::drift;
 use super::world::{MS, Machine, Time};
-use books::{Books, Promise};
+use books::Books;
 use sale::{Order, RESTOCKED, STOCK, Sale};
 
 const SEEDS: u64 = 2_000;
@@ -64,7 +64,7 @@ fn run(
     bent: Bent,
     habit: Habit,
     trace: Trace,
-) -> (Option<Broken<Promise>>, String) {
+) -> (Option<Violation>, String) {
     let case = Case::new(seed, redis, Check::default(), bent, trace);
     let market = Rc::new(Market {
         books: Rc::new(Books::open(&case)),
@@ -79,14 +79,14 @@ fn run(
 }
 
 impl Market {
-    fn run(self: &Rc<Self>) -> Option<Broken<Promise>> {
+    fn run(self: &Rc<Self>) -> Option<Violation> {
         match self.case.rng.chance(500) {
             true => self.sell::<true>(),
             false => self.sell::<false>(),
         }
     }
 
-    fn sell<const FENCED: bool>(self: &Rc<Self>) -> Option<Broken<Promise>> {
+    fn sell<const FENCED: bool>(self: &Rc<Self>) -> Option<Violation> {
         let (case, rng) = (&self.case, &self.case.rng);
         case.dialect.set(Dialect::draw(rng));
         let mut machines = Vec::new();
@@ -133,20 +133,21 @@ impl Market {
         case.pass(plan.heal, || self.is_done(&machines));
         case.heal();
         if !case.pass(PATIENT, || self.is_done(&machines)) {
-            self.books.fail(Promise::Answered, "a caller waits yet".into());
+            self.books.check.fail(Invariant::Answered, "a caller waits yet".into());
         }
         // Turns go on for callers that hung up.
         case.pass(PATIENT, || groups.iter().all(is_idle));
         self.books.close(&case.redis.db());
         if !self.frozen.get() {
             for group in groups.iter().filter(|group| !is_idle(group)) {
-                self.books.fail(Promise::Forgotten, format!("{group:?}"));
+                self.books.check.fail(Invariant::Forgotten, format!("{group:?}"));
             }
         }
         case.world.end();
         let of_lock = case.check.violation();
-        let of_lock = of_lock.map(|broken| Broken(Promise::OfLock, format!("{broken:?}")));
-        of_lock.or_else(|| self.books.broken.take())
+        let of_lock = of_lock
+            .map(|broken| Violation { invariant: Invariant::OfLock, what: format!("{broken:?}") });
+        of_lock.or_else(|| self.books.check.violation())
     }
 
     /// The request stands still for ever, or dies.

@@ -16,17 +16,17 @@ use edgelock::{Error, ThrottleOutcome};
 
 use super::bridge::Dialect;
 use super::case::Case;
-use super::check::Check;
+use super::check::{Check, Invariant, Violation};
 use super::faults::{Net, Plan, Upset};
 use super::host::{self, Settings, SimClient, within};
 use super::lua::Redis;
 use super::rng::Rng;
 use super::sabotage::Bent;
-use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
+use super::seeds::{each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
 use super::workload::drift;
 use super::world::{MS, Machine, Time};
-use books::{Books, Promise};
+use books::Books;
 
 const SEEDS: u64 = 3_000;
 
@@ -50,12 +50,7 @@ struct World {
     at_work: Cell<usize>,
 }
 
-fn run(
-    seed: u64,
-    redis: &Rc<Redis>,
-    bent: Bent,
-    trace: Trace,
-) -> (Option<Broken<Promise>>, String) {
+fn run(seed: u64, redis: &Rc<Redis>, bent: Bent, trace: Trace) -> (Option<Violation>, String) {
     let case = Case::new(seed, redis, Check::default(), bent, trace);
     let world = Rc::new(World { books: Rc::default(), case, at_work: Cell::new(0) });
     world.run();
@@ -95,7 +90,7 @@ impl World {
         case.pass(plan.heal, is_done);
         case.heal();
         if !case.pass(PATIENT, is_done) {
-            self.books.fail(Promise::Answered, "a call never ends".into());
+            self.books.fail(Invariant::Answered, "a call never ends".into());
         }
         self.calm();
         case.world.end();
@@ -174,7 +169,7 @@ impl World {
         self.books.told_call(wait, &told);
         if name == CALM_NAME && told.is_err() {
             let what = format!("{wait} came to {told:?}");
-            self.books.fail(Promise::Answered, what);
+            self.books.fail(Invariant::Answered, what);
         }
     }
 
@@ -210,7 +205,7 @@ impl World {
         case.world.spawn(&machine, Box::pin(calls));
         if !case.pass(PATIENT, || left.get() == 0 || self.books.is_broken()) {
             let what = format!("{} of the last calls never end", left.get());
-            self.books.fail(Promise::Answered, what);
+            self.books.fail(Invariant::Answered, what);
         }
         self.books.close();
     }
@@ -228,7 +223,7 @@ impl World {
                     }
                     told => {
                         let what = format!("{name} came to {told:?} in try {tries}");
-                        return self.books.fail(Promise::Opens, what);
+                        return self.books.fail(Invariant::Opens, what);
                     }
                 }
             }

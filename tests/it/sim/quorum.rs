@@ -15,11 +15,12 @@ mod workload;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::check::Violation;
 use super::lua::Redis;
 use super::sabotage::Bent;
-use super::seeds::{Broken, each_does_the_same_again, nothing_breaks};
+use super::seeds::{each_does_the_same_again, nothing_breaks};
 use super::trace::Trace;
-use place::{Place, Promise};
+use place::Place;
 
 const SEEDS: u64 = 700;
 
@@ -37,12 +38,7 @@ pub(crate) fn texts() -> BTreeMap<String, String> {
     redis[0].texts()
 }
 
-fn run(
-    seed: u64,
-    servers: &[Rc<Redis>],
-    bent: Bent,
-    trace: Trace,
-) -> (Option<Broken<Promise>>, String) {
+fn run(seed: u64, servers: &[Rc<Redis>], bent: Bent, trace: Trace) -> (Option<Violation>, String) {
     let place = Place::new(seed, servers, bent, trace);
     (place.run(), place.trace.lines())
 }

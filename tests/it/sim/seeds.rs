@@ -30,10 +30,6 @@ pub(crate) fn seeds(by_default: u64) -> (Range<u64>, bool) {
     (*START..START.saturating_add(count), asked.is_some())
 }
 
-/// The promise that was broken, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken<P>(pub(crate) P, pub(crate) String);
-
 /// Plays worlds until something breaks in one, and then tells its story. `play` returns what broke,
 /// and the story if it was traced.
 #[track_caller]

@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::program;
 use super::server::{Ran, Server, digest_of};
 use super::step::{Fault, Faults, Step};
-use crate::check::{Check, Invariant, Violation};
+use crate::check::{Check, Violation};
 use crate::group::books::Books as Sold;
 use crate::host::Inbox;
 use crate::limits;
@@ -24,7 +24,6 @@ use crate::paced::books::Books;
 use crate::quorum::votes::{Vote, Votes};
 use crate::redis::Db;
 use crate::script::Run;
-use crate::seeds::Broken;
 use crate::trace::Trace;
 use crate::workload::{Kind, Locks};
 use crate::world::{Machine, World};
@@ -242,17 +241,13 @@ impl Stage {
         let vote =
             Vote { server, now: self.world.now(), before, reply: &ran.reply, after: &ran.after };
         let broken = self.votes.borrow_mut().ran(run, &vote);
-        if let Some(Broken(promise, what)) = broken {
-            self.check.fail(Invariant::Voted, format!("{promise:?}: {what}"));
-        }
+        self.check.pass_on(broken);
     }
 
     /// Notes something in the books of paced calls.
     pub(super) fn enter(&self, entry: impl FnOnce(&Books)) {
         entry(&self.books);
-        if let Some(Broken(promise, what)) = self.books.broken.take() {
-            self.check.fail(Invariant::Paced, format!("{promise:?}: {what}"));
-        }
+        self.check.pass_on(self.books.broken.take());
     }
 
     pub(super) fn tell(&self, what: impl FnOnce() -> String) {

@@ -8,29 +8,8 @@ use edgelock::Error;
 
 use super::sale::{LOG, MOST, RESTOCKED, STOCK, buyer};
 use crate::case::Case;
+use crate::check::{Check, Invariant};
 use crate::redis::{Db, Value};
-use crate::seeds::Broken;
-
-/// What shared turns promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// No item is written twice.
-    DecidedOnce,
-    /// Every caller is answered.
-    Answered,
-    /// An item is written, or not, as its caller was told. Only "unknown" leaves that open.
-    Truth,
-    /// Items of one process are decided in the order in which they came.
-    InOrder,
-    /// Each decision sees what those before it wrote.
-    NotOversold,
-    /// Fences never fall from one written item to the next.
-    FencesGrow,
-    /// A name that nobody asks for is forgotten.
-    Forgotten,
-    /// What a single lock promises.
-    OfLock,
-}
 
 /// What the caller was told; `None` if it hung up.
 type Told = Option<Result<bool, Error>>;
@@ -44,7 +23,7 @@ pub(crate) struct Books {
     unordered: RefCell<BTreeSet<usize>>,
     told: RefCell<BTreeMap<usize, Told>>,
     pub(super) answered: RefCell<BTreeSet<usize>>,
-    pub(crate) broken: RefCell<Option<Broken<Promise>>>,
+    pub(crate) check: Check,
 }
 
 impl Books {
@@ -71,11 +50,6 @@ impl Books {
         self.answered.borrow_mut().insert(number);
     }
 
-    /// Only the first broken promise is kept.
-    pub(super) fn fail(&self, promise: Promise, what: String) {
-        self.broken.borrow_mut().get_or_insert(Broken(promise, what));
-    }
-
     /// Compares what callers were told with what was written.
     pub(crate) fn close(&self, db: &Db) {
         let text = |key: &str| match db.value(key) {
@@ -86,11 +60,11 @@ impl Books {
         let numbers: Vec<usize> = written.iter().map(|(number, _)| *number).collect();
         let once: BTreeSet<usize> = numbers.iter().copied().collect();
         if once.len() < numbers.len() {
-            self.fail(Promise::DecidedOnce, format!("written: {numbers:?}"));
+            self.check.fail(Invariant::DecidedOnce, format!("written: {numbers:?}"));
         }
         // Without fences all are 0.
         if !written.is_sorted_by_key(|(_, fence)| *fence) {
-            self.fail(Promise::FencesGrow, format!("written: {written:?}"));
+            self.check.fail(Invariant::FencesGrow, format!("written: {written:?}"));
         }
         for (number, told) in self.told.borrow().iter() {
             let is_written = once.contains(number);
@@ -101,7 +75,7 @@ impl Books {
             };
             if !is_true {
                 let what = format!("{number} was told {told:?}, and is written: {is_written}");
-                self.fail(Promise::Truth, what);
+                self.check.fail(Invariant::Truth, what);
             }
         }
         self.is_in_order(&numbers);
@@ -111,14 +85,14 @@ impl Books {
         let stock = self.stock + changes.sum::<i64>();
         if left != stock - numbers.len() as i64 {
             let what = format!("{left} of {stock} are left behind {numbers:?}");
-            self.fail(Promise::NotOversold, what);
+            self.check.fail(Invariant::NotOversold, what);
         }
         let mut buyers = BTreeMap::<usize, i64>::new();
         for number in &numbers {
             *buyers.entry(buyer(*number)).or_default() += 1;
         }
         if buyers.values().any(|has| *has > MOST) {
-            self.fail(Promise::NotOversold, format!("buyers have {buyers:?}"));
+            self.check.fail(Invariant::NotOversold, format!("buyers have {buyers:?}"));
         }
     }
 
@@ -141,7 +115,7 @@ impl Books {
             }
             let before = last.insert(arrivals[at].0, at);
             if before.is_some_and(|before| before > at) {
-                self.fail(Promise::InOrder, format!("{written:?} of {arrivals:?}"));
+                self.check.fail(Invariant::InOrder, format!("{written:?} of {arrivals:?}"));
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::check::Invariant::{self, *};
 use crate::lua::Redis;
 use crate::sabotage::{Bent, bend, broken};
-use crate::seeds::{self, Broken};
+use crate::seeds;
 use crate::trace::Trace;
 use crate::workload::Locks;
 
-use super::books::Promise::{self, *};
 use super::{Habit, run};
 
 /// More seeds than any of them needs.
@@ -18,16 +18,16 @@ const SEEDS: u64 = 4_000;
 const RARE: [u64; 1] = [3_052];
 
 #[track_caller]
-fn caught(promise: Promise, redis: &Rc<Redis>, bent: Bent, habit: Habit) {
+fn caught(promise: Invariant, redis: &Rc<Redis>, bent: Bent, habit: Habit) {
     seeds::caught(promise, &RARE, SEEDS, |seed| {
         let (broken, _) = run(seed, redis, bent, habit, Trace::OFF);
-        broken.is_some_and(|Broken(which, _)| which == promise)
+        broken.is_some_and(|broken| broken.invariant == promise)
     });
 }
 
 /// Replaces `part` of some scripts by `by`.
 #[track_caller]
-fn script(promise: Promise, part: &'static str, by: &'static str) {
+fn script(promise: Invariant, part: &'static str, by: &'static str) {
     bend(part, by, |redis| caught(promise, &redis(), Bent::Straight, Habit::Sound));
 }
 

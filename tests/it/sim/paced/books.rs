@@ -6,39 +6,16 @@ use std::hash::{Hash, Hasher};
 
 use edgelock::{DebounceOutcome, Error, ThrottleOutcome};
 
+use crate::check::{Invariant, Violation};
 use crate::redis::{Db, Reply};
 use crate::script::{Run, Script};
-use crate::seeds::Broken;
-
-/// What throttles and debounces promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// Nobody passes while another's window lasts.
-    OnePasses,
-    /// Nobody is kept out after the window is over, or was given back.
-    Opens,
-    /// A call that was overtaken does not go through.
-    LastGoes,
-    /// The last call of a burst goes through.
-    NobodyLost,
-    /// A debounced call waits until it was quiet, and no longer than the longest wait of its burst.
-    InTime,
-    /// A repeat is told what the first request was told, and callers are told what Redis decided.
-    ToldRight,
-    /// A call that was given up, or was told its end, changes nothing any more.
-    NoGhost,
-    /// Every key expires.
-    KeysExpire,
-    /// Every call ends, and without an error once faults have stopped.
-    Answered,
-}
 
 /// Every call has a window or a wait of its own, in milliseconds, which tells it from the others.
 pub(crate) type Number = u64;
 
 #[derive(Default)]
 pub(crate) struct Books {
-    pub(crate) broken: RefCell<Option<Broken<Promise>>>,
+    pub(crate) broken: RefCell<Option<Violation>>,
     numbers: RefCell<BTreeSet<Number>>,
     /// The call of each token, once it has arrived.
     tokens: RefCell<BTreeMap<String, Number>>,
@@ -68,10 +45,9 @@ struct Burst {
 
 impl Books {
     /// Only the first broken promise is kept.
-    pub(super) fn fail(&self, promise: Promise, what: String) {
+    pub(super) fn fail(&self, invariant: Invariant, what: String) {
         if !self.is_closed.get() {
-            let broken = Broken(promise, what);
-            self.broken.borrow_mut().get_or_insert(broken);
+            self.broken.borrow_mut().get_or_insert(Violation { invariant, what });
         }
     }
 
@@ -121,7 +97,7 @@ impl Books {
         }
         if let Some((key, ..)) = db.all().find(|(_, _, left)| left.is_none()) {
             let key = String::from_utf8_lossy(key).into_owned();
-            self.fail(Promise::KeysExpire, key);
+            self.fail(Invariant::KeysExpire, key);
         }
     }
 
@@ -138,7 +114,7 @@ impl Books {
         if let Some(before) = decided.get(&number) {
             if *before != verdict {
                 let what = format!("{number} was told {before}, and then {verdict}");
-                self.fail(Promise::ToldRight, what);
+                self.fail(Invariant::ToldRight, what);
             }
             return false;
         }
@@ -152,22 +128,22 @@ impl Books {
         let is_given_up = self.given_up.borrow().contains(&token);
         if is_given_up != (verdict == -1) {
             let what = format!("{number} was given up: {is_given_up}, and told {verdict}");
-            self.fail(Promise::NoGhost, what);
+            self.fail(Invariant::NoGhost, what);
         }
         let mut windows = self.windows.borrow_mut();
         let window = windows.get(&run.keys[0]);
         let is_open_at = |time: i64| window.is_none_or(|(_, until)| time > *until);
         match verdict {
-            0 if is_open_at(now) => self.fail(Promise::Opens, format!("{number} is kept out")),
+            0 if is_open_at(now) => self.fail(Invariant::Opens, format!("{number} is kept out")),
             // A call that was refused leaves nothing behind, so its repeat may pass.
             0 if self.decided.borrow().get(&number) == Some(&1) => {
                 let what = format!("{number} passed, and its repeat did not");
-                self.fail(Promise::ToldRight, what);
+                self.fail(Invariant::ToldRight, what);
             }
             1 if self.decided.borrow_mut().insert(number, 1) != Some(1) => {
                 if !is_open_at(self.latest.get()) {
                     let what = format!("{number} passes at {now} in {window:?}");
-                    self.fail(Promise::OnePasses, what);
+                    self.fail(Invariant::OnePasses, what);
                 }
                 windows.insert(run.keys[0].clone(), (token, now + number as i64));
             }
@@ -183,7 +159,7 @@ impl Books {
             (tokens.iter()).any(|(token, other)| *other == number && given_up.contains(token));
         if told == &Ok(ThrottleOutcome::Passed) && (!has_passed || is_given_up) {
             let what = format!("{number} was told that it passed; given up: {is_given_up}");
-            self.fail(Promise::ToldRight, what);
+            self.fail(Invariant::ToldRight, what);
         }
     }
 
@@ -197,11 +173,11 @@ impl Books {
             self.given_up.borrow().contains(token) || self.decided.borrow().contains_key(&number);
         if is_over != (verdict == -1) {
             let what = format!("{number} is over: {is_over}, and told {verdict}");
-            self.fail(Promise::NoGhost, what);
+            self.fail(Invariant::NoGhost, what);
         }
         if left > number as i64 {
             let what = format!("{number} is to wait for {left} ms");
-            self.fail(Promise::InTime, what);
+            self.fail(Invariant::InTime, what);
         }
         if verdict != 1 || !self.arrived.borrow_mut().insert(number) {
             return;
@@ -217,7 +193,7 @@ impl Books {
         self.due.borrow_mut().insert(number, self.real.get() + left);
         if left != at - now {
             let what = format!("{number} is to wait for {left} ms, and not for {}", at - now);
-            self.fail(Promise::InTime, what);
+            self.fail(Invariant::InTime, what);
         }
     }
 
@@ -225,13 +201,13 @@ impl Books {
         let token = run.token();
         let Some(number) = self.tokens.borrow().get(token).copied() else {
             let what = format!("{token} settles and never arrived");
-            return self.fail(Promise::NoGhost, what);
+            return self.fail(Invariant::NoGhost, what);
         };
         let mut all = self.waiting.borrow_mut();
         let burst = all.entry(run.keys[0].clone()).or_default();
         if verdict == 2 {
             if burst.waiting.get(token).is_none_or(|at| *at <= now) {
-                self.fail(Promise::InTime, format!("{number} is kept waiting"));
+                self.fail(Invariant::InTime, format!("{number} is kept waiting"));
             }
             return;
         }
@@ -243,16 +219,16 @@ impl Books {
                 if (at > now && !self.is_due(number, run)) || now > at + self.slack(run) =>
             {
                 let what = format!("{number} goes through at {now}, and its time is {at}");
-                self.fail(Promise::InTime, what);
+                self.fail(Invariant::InTime, what);
             }
             (Some(_), 1) | (None, 0) => {}
             (Some(_), _) => {
                 let what = format!("{number} is the last of its burst, and told {verdict}");
-                self.fail(Promise::NobodyLost, what);
+                self.fail(Invariant::NobodyLost, what);
             }
             (None, _) => {
                 let what = format!("{number} was overtaken, and told {verdict}");
-                self.fail(Promise::LastGoes, what);
+                self.fail(Invariant::LastGoes, what);
             }
         }
     }
@@ -276,7 +252,7 @@ impl Books {
         let is_last = self.decided.borrow().get(&number) == Some(&1);
         if !is_last || !self.worked.borrow_mut().insert(number) {
             let what = format!("{number} does the work, and is the last: {is_last}");
-            self.fail(Promise::LastGoes, what);
+            self.fail(Invariant::LastGoes, what);
         }
     }
 
@@ -289,7 +265,7 @@ impl Books {
         };
         if !is_right {
             let what = format!("{number} was told {told:?}, and decided was {decided:?}");
-            self.fail(Promise::ToldRight, what);
+            self.fail(Invariant::ToldRight, what);
         }
     }
 
@@ -299,7 +275,7 @@ impl Books {
             && !burst.waiting.is_empty()
         {
             let what = format!("{:?} wait yet, and nobody asks", burst.waiting);
-            self.fail(Promise::NobodyLost, what);
+            self.fail(Invariant::NobodyLost, what);
         }
     }
 

@@ -1,10 +1,10 @@
 //! Broken variants of throttles and debounces. The simulation must catch each by the promise that
 //! it breaks.
 
-use super::Promise::{self, *};
 use super::run;
+use crate::check::Invariant::{self, *};
 use crate::sabotage::{Bent, bend, broken};
-use crate::seeds::{self, Broken};
+use crate::seeds;
 use crate::trace::Trace;
 
 /// More seeds than any of them needs.
@@ -15,17 +15,17 @@ const RARE: [u64; 1] = [3_782];
 
 /// Replaces `part` of some scripts by `by`.
 #[track_caller]
-fn caught(promise: Promise, part: &'static str, by: &'static str) {
+fn caught(promise: Invariant, part: &'static str, by: &'static str) {
     caught_in(Bent::Straight, promise, part, by);
 }
 
 #[track_caller]
-fn caught_in(bent: Bent, promise: Promise, part: &'static str, by: &'static str) {
+fn caught_in(bent: Bent, promise: Invariant, part: &'static str, by: &'static str) {
     bend(part, by, |redis| {
         let redis = redis();
         seeds::caught(promise, &RARE, SEEDS, |seed| {
             let (broken, _) = run(seed, &redis, bent, Trace::OFF);
-            broken.is_some_and(|Broken(which, _)| which == promise)
+            broken.is_some_and(|broken| broken.invariant == promise)
         });
     });
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::bridge::Dialect;
+use crate::check::{Invariant, Violation};
 use crate::faults::Net;
 use crate::lua::Redis;
 use crate::redis::Reply;
 use crate::rng::Rng;
 use crate::sabotage::Bent;
 use crate::script::{Run, Script};
-use crate::seeds::Broken;
 use crate::trace::Trace;
 use crate::world::{MS, Time, World};
 
@@ -33,41 +33,13 @@ pub(super) struct Place {
     /// The fence to which each token was raised.
     raised: RefCell<BTreeMap<String, String>>,
     votes: RefCell<Votes>,
-    broken: RefCell<Option<Broken<Promise>>>,
+    broken: RefCell<Option<Violation>>,
 }
 
 #[derive(Clone, Copy)]
 struct Hold {
     client: usize,
     until: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// At most one client is inside its deadline.
-    OneHolder,
-    /// Each lease has a higher fence than all before it.
-    FencesGrow,
-    /// A token is raised to one fence, so that a late raise never changes it.
-    OneFence,
-    /// No server grants the lock to a token that was given back there.
-    NoGhost,
-    /// No server takes its vote from one and gives it to another.
-    OneVote,
-    /// A server that came back empty gives no vote until the quarantine is over.
-    NoSay,
-    /// A renewal counts only votes that the lease had before it.
-    CountsLater,
-    /// A server that a renewal asked again knows the fence of the hold.
-    KnowsTheFence,
-    /// A server that is up for two renewals, and votes for no other, has the lock.
-    Heals,
-    /// While a lease is renewed, nobody else gets the lock in between.
-    Unbroken,
-    /// Every call ends within its bounds.
-    EndsInTime,
-    /// Once all is well, and a ttl later, a client can get the lock, and give it back everywhere.
-    IsHadAgain,
 }
 
 /// One server with its bridge.
@@ -116,7 +88,7 @@ impl Place {
     }
 
     /// Lets everything happen, and returns what was found.
-    pub(super) fn run(self: &Rc<Self>) -> Option<Broken<Promise>> {
+    pub(super) fn run(self: &Rc<Self>) -> Option<Violation> {
         let crowd = workload::begin(self);
         for _ in 0..self.rng.between(0, 6) {
             let at = self.rng.between(0, 6_000 * MS);
@@ -204,8 +176,8 @@ impl Place {
             after: &node.redis.db(),
         };
         let broken = self.votes.borrow_mut().ran(&run, &vote);
-        if let Some(Broken(promise, what)) = broken {
-            self.fail(promise, what);
+        if let Some(Violation { invariant, what }) = broken {
+            self.fail(invariant, what);
         }
         if run.script == Script::Raise {
             let fence = &run.args[2];
@@ -214,7 +186,7 @@ impl Place {
             let first = raised.entry(token).or_insert_with(|| fence.clone());
             if first != fence {
                 let what = format!("one token has {first} and {fence}");
-                self.fail(Promise::OneFence, what);
+                self.fail(Invariant::OneFence, what);
             }
         }
         reply
@@ -236,13 +208,13 @@ impl Place {
         holds.retain(|hold| hold.client != client && hold.until > now);
         if let Some(other) = holds.first() {
             let what = format!("{client} and {} both hold it", other.client);
-            self.fail(Promise::OneHolder, what);
+            self.fail(Invariant::OneHolder, what);
         }
         holds.push(Hold { client, until });
         if let Some(fence) = fence
             && self.last_fence.replace(fence) >= fence
         {
-            self.fail(Promise::FencesGrow, format!("{fence} is no higher than before"));
+            self.fail(Invariant::FencesGrow, format!("{fence} is no higher than before"));
         }
     }
 
@@ -251,7 +223,7 @@ impl Place {
         let last = self.last_fence.get();
         if last != fence {
             let what = format!("{fence} is renewed, and {last} had the lock meanwhile");
-            self.fail(Promise::Unbroken, what);
+            self.fail(Invariant::Unbroken, what);
         }
     }
 
@@ -261,9 +233,9 @@ impl Place {
     }
 
     /// Only the first broken promise is kept.
-    pub(super) fn fail(&self, promise: Promise, what: String) {
-        (self.trace).note(self.world.now(), || format!("{promise:?}: {what}"));
-        self.broken.borrow_mut().get_or_insert(Broken(promise, what));
+    pub(super) fn fail(&self, invariant: Invariant, what: String) {
+        (self.trace).note(self.world.now(), || format!("{invariant:?}: {what}"));
+        self.broken.borrow_mut().get_or_insert(Violation { invariant, what });
     }
 }
 

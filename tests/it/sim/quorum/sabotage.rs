@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use crate::check::Invariant::{self, *};
 use crate::lua::Redis;
 use crate::sabotage::{Bent, bend, each_caught};
-use crate::seeds::{self, Broken};
+use crate::seeds;
 use crate::trace::Trace;
 
-use super::place::Promise::{self, *};
 use super::run;
 
 /// More seeds than any of them needs.
@@ -21,16 +21,16 @@ const NEW_VOTE: &str =
 const RARE: [u64; 5] = [1_012, 691, 265, 237, 203];
 
 #[track_caller]
-fn caught(promise: Promise, redis: &[Rc<Redis>], bent: Bent) {
+fn caught(promise: Invariant, redis: &[Rc<Redis>], bent: Bent) {
     seeds::caught(promise, &RARE, SEEDS, |seed| {
         let (broken, _) = run(seed, redis, bent, Trace::OFF);
-        broken.is_some_and(|Broken(which, _)| which == promise)
+        broken.is_some_and(|broken| broken.invariant == promise)
     });
 }
 
 /// Replaces `part` of a script by `by`.
 #[track_caller]
-fn script(promise: Promise, part: &'static str, by: &'static str) {
+fn script(promise: Invariant, part: &'static str, by: &'static str) {
     bend(part, by, |redis| {
         let servers: Vec<_> = (0..5).map(|_| redis()).collect();
         caught(promise, &servers, Bent::Straight);

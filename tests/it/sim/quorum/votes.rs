@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
+use crate::check::Invariant::{CountsLater, Heals, KnowsTheFence, NoGhost, NoSay, OneVote};
+use crate::check::Violation;
 use crate::redis::{Db, Reply, Value};
 use crate::script::{Run, Script};
-use crate::seeds::Broken;
 use crate::world::Time;
-
-use super::place::Promise::{self, CountsLater, Heals, KnowsTheFence, NoGhost, NoSay, OneVote};
 
 /// The votes so far, by server and token.
 #[derive(Default)]
@@ -44,13 +43,14 @@ fn text(db: &Db, key: &str) -> Option<String> {
 }
 
 impl Votes {
-    pub(crate) fn ran(&mut self, run: &Run<'_>, vote: &Vote<'_>) -> Option<Broken<Promise>> {
+    pub(crate) fn ran(&mut self, run: &Run<'_>, vote: &Vote<'_>) -> Option<Violation> {
         let at = (vote.server, run.who().to_owned());
         let holder = |db| text(db, &run.keys[0]);
         let has = |db| holder(db).as_deref() == Some(run.who());
         let is_new = has(vote.after) && !has(vote.before);
-        let broken = |promise, what: &str| {
-            Some(Broken(promise, format!("server {} {what} {}", vote.server, run.who())))
+        let broken = |invariant, what: &str| {
+            let what = format!("server {} {what} {}", vote.server, run.who());
+            Some(Violation { invariant, what })
         };
         match run.script {
             Script::Withdraw => {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use edgelock::Error;
 
+use crate::check::Invariant;
 use crate::sabotage::Bent;
 use crate::workload::drift;
 use crate::world::{MS, Machine, Time};
 
-use super::place::{NAME, Place, Promise, QUARANTINE};
+use super::place::{NAME, Place, QUARANTINE};
 use super::wire::{self, QuorumClient};
 
 /// The longest ttl that anybody asks for.
@@ -99,7 +100,7 @@ impl Worker {
             match self.within(bound, lease.renew()).await {
                 Ok(()) if lease.fence() != fence => {
                     let what = format!("{} is taken for {fence}", lease.fence());
-                    self.place.fail(Promise::FencesGrow, what);
+                    self.place.fail(Invariant::FencesGrow, what);
                 }
                 Ok(()) if lease.remaining().is_zero() => {}
                 Ok(()) => {
@@ -156,7 +157,7 @@ impl Worker {
         let bound = bound + Duration::from_millis(1_000);
         if took > self.machine.lasts(bound) {
             let what = format!("a call took {} ms", took / MS);
-            self.place.fail(Promise::EndsInTime, what);
+            self.place.fail(Invariant::EndsInTime, what);
         }
         output
     }
@@ -176,7 +177,7 @@ pub(super) fn is_had_again(place: &Rc<Place>) {
             let lock = lock.ttl(LONGEST_TTL).wait_timeout(wait);
             match lock.acquire().await {
                 Ok(lease) => is_done.set(lease.release().await == Ok(())),
-                Err(error) => place.fail(Promise::IsHadAgain, error.to_string()),
+                Err(error) => place.fail(Invariant::IsHadAgain, error.to_string()),
             }
         }
     };
@@ -189,6 +190,6 @@ pub(super) fn is_had_again(place: &Rc<Place>) {
     let is_free = is_had && place.world.run(500 * MS, || place.votes() == 0, || {});
     if !is_free {
         let what = format!("{} servers still have it", place.votes());
-        place.fail(Promise::IsHadAgain, what);
+        place.fail(Invariant::IsHadAgain, what);
     }
 }

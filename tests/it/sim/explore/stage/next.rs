@@ -11,7 +11,6 @@ use super::{Delay, Message, Stage, Stand, Step, What};
 use crate::check::{Invariant, holders};
 use crate::explore::desk::ATTEMPTS;
 use crate::explore::step::Fault;
-use crate::seeds::Broken;
 use crate::world::{MS, Time};
 
 /// Receipts, and the marks of abandoned tokens, live longer than this.
@@ -152,9 +151,7 @@ impl Stage {
         }
         if let Some(sold) = &self.sold {
             sold.close(&self.db(0));
-            if let Some(Broken(promise, what)) = sold.broken.take() {
-                self.check.fail(Invariant::Shared, format!("{promise:?}: {what}"));
-            }
+            self.check.pass_on(sold.check.violation());
         }
         let may_have_it = self.seats.iter().any(|seat| seat.may_have_it.get());
         let has_had = |fault| self.faults.get().has_had(fault, &self.plan.faults);
