@@ -1,13 +1,13 @@
 //! What a lock of every kind promises in the same words.
 
 use edgelock::native::{Http, Tokio};
-use edgelock::{Client, Command, Error, Lease, Lock, Reply, Runtime, Token, Transport};
+use edgelock::{Client, Command, Error, Lease, Limit, Lock, Reply, Runtime, Token, Transport};
 
 use crate::support::faulty::Fault::{Delay, Duplicate, LoseReply, LoseRequest};
 use crate::support::faulty::Proxy;
 use crate::support::kinds::Kind;
 use crate::support::watched::WatchedClient;
-use crate::support::{Spawn, Stack, TestLock, code, eventually, ms, over};
+use crate::support::{Spawn, Stack, TestClient, TestLock, code, eventually, ms, over};
 use crate::waiting::{LONG, meanwhile};
 
 over! {
@@ -23,6 +23,7 @@ over! {
         each_of_several_holds_has_a_fence_and_an_end_of_its_own,
         so_many_names_are_taken_and_given_back_in_one_request_each,
         kinds_that_cannot_share_a_name_are_told_apart,
+        an_inspection_shows_each_holder_and_what_is_free,
     }
 }
 
@@ -408,6 +409,99 @@ async fn kinds_that_cannot_share_a_name_are_told_apart(spawn: Spawn) {
         lease.release().await.unwrap();
     })
     .await;
+}
+
+/// A kind; leases of it that are taken one after the other, the first for long and with a label;
+/// what inspects them, each with how many are free before and then; and which of the leases it
+/// shows, with how much they have: in the order in which they end, or in that of their names.
+type Shown = (&'static str, Vec<TestLock>, Vec<(TestLock, [Option<u64>; 2])>, Vec<(usize, u64)>);
+
+const LABEL: &str = "worker 7, 100 %";
+
+fn shown(client: &TestClient) -> [Shown; 7] {
+    let (lock, none) = (client.lock("a"), [None; 2]);
+    let (read, write) = (client.read_write("a").read(), client.read_write("a").write());
+    let semaphore = |permits| client.semaphore("a", permits);
+    let units = |units| client.reservations("a", units);
+    let all = |names: &[&str]| client.lock_all(names);
+    let limits = |of_b| {
+        let of_b = Limit::new("b", 3).permits(of_b);
+        client.limits([Limit::new("a", 5), of_b, Limit::new("z", 9)])
+    };
+    let long = |lock: TestLock| lock.ttl(ms(60_000)).label(LABEL);
+    [
+        ("lock", vec![long(lock.clone())], vec![(lock.clone(), none)], vec![(0, 1)]),
+        ("writer", vec![long(write.clone())], vec![(read.clone(), none)], vec![(0, 1)]),
+        (
+            "readers",
+            vec![long(read.clone()), read.clone()],
+            vec![(read, none), (write, none)],
+            vec![(1, 1), (0, 1)],
+        ),
+        // How many are free depends on how many the caller allows.
+        (
+            "permits",
+            vec![long(semaphore(6).weight(3)), semaphore(6)],
+            vec![(semaphore(6), [Some(6), Some(2)]), (semaphore(1), [Some(1), Some(0)])],
+            vec![(1, 1), (0, 3)],
+        ),
+        (
+            "units",
+            vec![units(9).ttl(ms(60_000)).owner(LABEL, 5).weight(4), units(9).ttl(ms(30_000))],
+            vec![(units(9), [Some(9), Some(4)]), (units(2), [Some(2), Some(0)])],
+            vec![(1, 1), (0, 4)],
+        ),
+        (
+            "names",
+            vec![long(all(&["d", "b"])), client.lock("c")],
+            vec![(all(&["b", "c", "d", "z"]), none)],
+            vec![(0, 1), (1, 1)],
+        ),
+        // There is room for so many leases.
+        (
+            "limits",
+            vec![long(limits(2)), client.semaphore("a", 5).weight(2)],
+            vec![(limits(1), [Some(3), Some(1)]), (limits(2), [Some(1), Some(0)])],
+            vec![(1, 2), (0, 1)],
+        ),
+    ]
+}
+
+async fn an_inspection_shows_each_holder_and_what_is_free(spawn: Spawn) {
+    for row in 0..7 {
+        let mut stack = spawn();
+        let (kind, locks, inspected, holders) = shown(&stack.client())[row].clone();
+        let confirmed = (kind == "units").then_some(0);
+        for (lock, [free, _]) in &inspected {
+            let found = lock.inspect().await.unwrap();
+            assert_eq!((found.holder, found.holders), (None, vec![]), "{kind}");
+            assert_eq!((found.free, found.confirmed, found.fence), (*free, confirmed, None));
+        }
+        // A last fence of fewer digits, which another program may keep, is no higher one.
+        stack.store("{z}:fence", "99");
+        let mut leases = Vec::new();
+        for lock in locks {
+            leases.push(lock.try_acquire().await.unwrap());
+        }
+        for (lock, [_, free]) in inspected {
+            let found = lock.inspect().await.unwrap();
+            let has = found.holders.iter().map(|holder| (&holder.token, holder.count));
+            let expected = holders.iter().map(|(lease, count)| (leases[*lease].token(), *count));
+            assert_eq!(has.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{kind}");
+            for holder in &found.holders {
+                let is_first = holder.token == *leases[0].token();
+                assert_eq!(holder.label.as_deref(), is_first.then_some(LABEL), "{kind}");
+                assert_eq!(holder.remaining.unwrap() > ms(50_000), is_first, "{kind}");
+            }
+            assert_eq!(found.holder.as_ref(), found.holders.first());
+            assert_eq!((found.free, found.confirmed, found.waiters), (free, confirmed, 0));
+            assert_eq!(found.is_read, kind == "readers");
+            assert_eq!(found.fence, leases.last().map(Lease::fence));
+        }
+        for lease in leases {
+            lease.release().await.unwrap();
+        }
+    }
 }
 
 async fn a_release_hands_it_to_the_first_waiter_at_no_further_request(spawn: Spawn) {

@@ -11,7 +11,6 @@ over! {
         all_limits_are_taken_under_one_fence_or_none,
         permits_of_a_semaphore_and_of_limits_count_together,
         who_waits_for_one_tenant_keeps_no_other_from_the_rest,
-        inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for,
         another_programs_key_behind_many_holders_is_told_and_nothing_is_taken,
         a_fence_that_leaves_none_behind_it_does_not_spread,
     }
@@ -116,34 +115,6 @@ async fn who_waits_for_one_tenant_keeps_no_other_from_the_rest(mut stack: Stack)
     held.release().await.unwrap();
     waiters.join_all().await;
     assert!(!stack.redis::<bool>("EXISTS busy other zz"));
-}
-
-async fn inspection_lists_who_holds_permits_and_says_how_many_more_there_is_room_for(
-    mut stack: Stack,
-) {
-    let lock = stack.client().limits([("a", 5), ("b", 3)]);
-    let free = lock.inspect().await.unwrap();
-    assert_eq!((free.holders.len(), free.free), (0, Some(3)));
-    let lease = stack.limited(2).label("me").try_acquire().await.unwrap();
-    let plain = stack.client().semaphore("a", 5).weight(2);
-    let plain = plain.try_acquire().await.unwrap();
-    let found = lock.inspect().await.unwrap();
-    let mut tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-    tokens.sort_by_key(|token| *token == plain.token());
-    assert_eq!(tokens, [lease.token(), plain.token()]);
-    let mine = found.holders.iter().find(|holder| &holder.token == lease.token());
-    let mine = mine.unwrap();
-    assert_eq!((mine.label.as_deref(), mine.count), (Some("me"), 1));
-    assert_eq!((found.free, found.waiters), (Some(1), 0));
-    assert_eq!(found.fence, Some(plain.fence()));
-    // Of two permits of `b` each, there is room for none.
-    assert_eq!(stack.limited(2).inspect().await.unwrap().free, Some(0));
-    // A last fence of fewer digits, which another program may keep, is no higher one.
-    let three = stack.client().limits([("a", 5), ("b", 3), ("c", 1)]);
-    stack.store("{c}:fence", "99");
-    assert_eq!(three.inspect().await.unwrap().fence, Some(plain.fence()));
-    plain.release().await.unwrap();
-    lease.release().await.unwrap();
 }
 
 async fn another_programs_key_behind_many_holders_is_told_and_nothing_is_taken(mut stack: Stack) {

@@ -15,7 +15,6 @@ over! {
         locks_of_one_name_exclude_it_and_are_excluded,
         a_lease_that_lost_one_name_is_lost_and_the_others_are_given_back,
         a_renewal_gives_every_name_its_ttl_again,
-        inspection_lists_who_holds_any_of_the_names,
         one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it,
         so_many_of_the_longest_names_are_waited_for_and_taken,
         an_acquisition_that_lost_one_name_before_its_repeat_holds_none,
@@ -156,29 +155,6 @@ async fn a_renewal_gives_every_name_its_ttl_again(mut stack: Stack) {
     lease.renew_for(ms(1_000)).await.unwrap();
     assert!(stack.redis::<u64>("PTTL b") > 50_000);
     lease.release().await.unwrap();
-}
-
-async fn inspection_lists_who_holds_any_of_the_names(mut stack: Stack) {
-    let all = stack.all(["a", "b", "c", "d"]);
-    let free = all.inspect().await.unwrap();
-    assert_eq!((free.holder, free.holders.len()), (None, 0));
-    assert_eq!((free.free, free.fence, free.is_read), (None, None, false));
-    let labelled = stack.all(["d", "b"]).label("cart 7, 100 %");
-    let both = labelled.ttl(ms(60_000)).try_acquire().await.unwrap();
-    let one = stack.lock("c").try_acquire().await.unwrap();
-    let found = all.inspect().await.unwrap();
-    let tokens: Vec<_> = found.holders.iter().map(|holder| &holder.token).collect();
-    // In the order of the names, each holder once.
-    assert_eq!(tokens, [both.token(), one.token()]);
-    assert_eq!(found.holders[0].label.as_deref(), Some("cart 7, 100 %"));
-    assert!(found.holders[0].remaining.unwrap() > ms(50_000));
-    assert_eq!(found.holder.as_ref(), found.holders.first());
-    assert_eq!((found.fence, found.waiters), (Some(one.fence()), 0));
-    // A last fence of fewer digits, which another program may keep, is no higher one.
-    stack.store("{a}:fence", "99");
-    assert_eq!(all.inspect().await.unwrap().fence, Some(one.fence()));
-    both.release().await.unwrap();
-    one.release().await.unwrap();
 }
 
 async fn one_that_waits_for_a_name_which_becomes_a_semaphore_does_not_break_it(mut stack: Stack) {

@@ -18,7 +18,6 @@ over! {
         a_writer_goes_down_to_a_reader_in_the_same_hold,
         a_reader_does_not_become_the_writer,
         a_writer_that_went_down_is_kept_while_work_runs_and_given_back_behind_it,
-        inspection_says_whether_it_is_read_and_by_whom,
         inspection_lists_readers_whose_labels_redis_forgot,
     }
 }
@@ -274,34 +273,6 @@ async fn inspection_lists_readers_whose_labels_redis_forgot(mut stack: Stack) {
         let found = read.inspect().await.unwrap();
         assert!(found.is_read && found.holders.len() == readers.len(), "{forgotten}");
     }
-}
-
-async fn inspection_says_whether_it_is_read_and_by_whom(stack: Stack) {
-    let read_write = stack.read_write();
-    let (read, write) = (read_write.read(), read_write.write());
-    let free = read.inspect().await.unwrap();
-    assert_eq!((free.holder, free.is_read, free.free), (None, false, None));
-    let writer = write.clone().label("w").try_acquire().await.unwrap();
-    let held = read.inspect().await.unwrap();
-    let holder = held.holder.expect("the writer");
-    assert_eq!((&holder.token, held.is_read), (writer.token(), false));
-    assert_eq!(holder.label.as_deref(), Some("w"));
-    assert_eq!((held.holders.len(), held.fence), (1, Some(writer.fence())));
-    writer.release().await.unwrap();
-    let long = read.clone().label("long").ttl(ms(60_000));
-    let long = long.try_acquire().await.unwrap();
-    let brief = read.try_acquire().await.unwrap();
-    for lock in [&read, &write] {
-        let held = lock.inspect().await.unwrap();
-        assert!(held.is_read && held.free.is_none());
-        let tokens: Vec<_> = held.holders.iter().map(|holder| &holder.token).collect();
-        assert_eq!(tokens, [brief.token(), long.token()]);
-        assert_eq!(held.holders[1].label.as_deref(), Some("long"));
-        assert!(held.holders[1].remaining.unwrap() > ms(50_000));
-        assert_eq!(held.fence, Some(brief.fence()));
-    }
-    long.release().await.unwrap();
-    brief.release().await.unwrap();
 }
 
 /// Starts one more waiter that listens, to read or to write; `place` in the queue counts from 1.

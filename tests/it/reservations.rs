@@ -21,7 +21,6 @@ over! {
         an_owner_has_no_more_than_its_bound_at_once,
         what_is_known_of_many_reservations_lasts_as_long_as_they_do,
         a_reservation_whose_units_redis_forgot_is_lost_and_not_confirmed_as_one,
-        inspection_says_how_many_units_are_free_reserved_and_confirmed,
         a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed,
         every_key_expires_but_the_number_of_confirmed_units,
         a_number_of_confirmed_units_that_is_none_is_told_and_stays,
@@ -238,28 +237,6 @@ async fn a_reservation_whose_units_redis_forgot_is_lost_and_not_confirmed_as_one
         }
         assert_eq!(stack.confirmed(), paid, "{forgotten} of {count}");
     }
-}
-
-async fn inspection_says_how_many_units_are_free_reserved_and_confirmed(stack: Stack) {
-    let empty = stack.units(9).inspect().await.unwrap();
-    assert_eq!((empty.free, empty.confirmed), (Some(9), Some(0)));
-    assert!(empty.holder.is_none());
-    let brief = stack.units(9).ttl(Duration::from_secs(60));
-    let four = brief.owner("ann, 7", 5).weight(4);
-    let one = four.try_acquire().await.unwrap();
-    let other = stack.units(9).try_acquire().await.unwrap();
-    let found = stack.units(9).inspect().await.unwrap();
-    let holders: Vec<_> = (found.holders.iter())
-        .map(|holder| (&holder.token, holder.count, holder.label.as_deref()))
-        .collect();
-    let expected = [(one.token(), 4, Some("ann, 7")), (other.token(), 1, None)];
-    assert_eq!(holders, expected);
-    assert_eq!((found.free, found.fence), (Some(4), Some(other.fence())));
-    one.commit(&[]).await.unwrap();
-    assert_eq!(stack.sale(9).await, (4, 1, 4));
-    // Fewer than are taken.
-    assert_eq!(stack.sale(2).await, (0, 1, 4));
-    other.release().await.unwrap();
 }
 
 async fn a_forced_release_gives_back_what_is_reserved_and_leaves_what_is_confirmed(stack: Stack) {
