@@ -45,8 +45,10 @@ use crate::transport::Transport;
 
 /// What one guess comes to.
 enum Tried<S: Section, T: Transport, R: Runtime> {
-    /// All callers are told; or the turn has the lock, and is to decide once more.
-    Done(Option<Found<S, T, R>>),
+    /// Nothing is left to do: all callers are told or have left, or another caller drives.
+    Done,
+    /// The turn has the lock, and is to decide once more.
+    Locked(Box<Found<S, T, R>>),
     /// Nothing can be guessed, and no request was sent.
     Unable,
     /// Another has the lock, after so many requests.
@@ -104,7 +106,8 @@ pub(super) async fn run<S: Section, T: Transport, R: Runtime>(
         };
         let work = Work { lock: &lock, ..*work };
         match once(&work, if_wrong).await {
-            Tried::Done(found) => return Ok(found),
+            Tried::Done => return Ok(None),
+            Tried::Locked(found) => return Ok(Some(*found)),
             Tried::Unable => break,
             Tried::Held(requests) => {
                 sent += requests;
@@ -126,22 +129,23 @@ pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
     granted: Granted,
     left: &Left,
 ) -> Option<Found<S, T, R>> {
-    let prepared = match prepare(work, &granted.claim, Some(left)) {
-        Ok(prepared) => {
+    let guessed = match prepare(work, &granted.claim, Some(left)) {
+        Ok(guessed) => {
             // A driver that was passed over must not write.
             if !granted.claim.use_up() {
                 return None;
             }
-            prepared
+            guessed
         }
-        Err(Unprepared::Over) => {
+        Err(Tried::Unable) => reading(work)?,
+        Err(_) => {
             drop(work.lock.granted(granted));
             return None;
         }
-        Err(Unprepared::Unable) => Prepared::reading(work)?,
     };
-    match send(work, granted.claim, prepared, IfWrong::Keeps).await {
-        Tried::Done(found) => found,
+    match send(work, granted.claim, guessed, IfWrong::Keeps).await {
+        Tried::Done => None,
+        Tried::Locked(found) => Some(*found),
         // It was lost.
         _ => {
             end(work.turn);
@@ -159,63 +163,41 @@ async fn once<S: Section, T: Transport, R: Runtime>(
         return Tried::Unable;
     };
     match prepare(work, &claim, None) {
-        Ok(prepared) => send(work, claim, prepared, if_wrong).await,
-        Err(Unprepared::Over) => Tried::Done(None),
-        Err(Unprepared::Unable) => Tried::Unable,
+        Ok(guessed) => send(work, claim, guessed, if_wrong).await,
+        Err(unsent) => unsent,
     }
 }
 
-/// Why a turn is not sent.
-enum Unprepared {
-    /// All callers have left, or another caller drives.
-    Over,
-    /// Nothing can be guessed.
-    Unable,
-}
-
-/// A turn that is to be sent.
-struct Prepared<S: Section> {
-    guessed: Guessed<S>,
-    /// What the reads are expected to find, as it travels.
-    text: String,
-    redis_us: u64,
-    /// Whether it was decided.
-    is_decided: bool,
-}
-
-impl<S: Section> Prepared<S> {
-    /// Nothing is known: it only learns what the reads find.
-    fn reading<T: Transport, R: Runtime>(work: &Work<'_, S, T, R>) -> Option<Self> {
-        let items = work.turn.ask(work.bound)?;
-        let reads = Reads::of(items.iter().map(|item| &**item));
-        // One reply more than there are reads, which no reads find.
-        let expected = vec![Reply::Nil; reads.commands.len() + 1];
-        Some(Self {
-            text: resp::text(&expected)?,
-            redis_us: 0,
-            is_decided: false,
-            guessed: Guessed {
-                items,
-                reads,
-                expected,
-                decided: Decided::NOTHING,
-                common: Vec::new(),
-                begun_at: work.lock.runtime().now(),
-            },
-        })
-    }
+/// Nothing is known: it only learns what the reads find.
+fn reading<S: Section, T: Transport, R: Runtime>(work: &Work<'_, S, T, R>) -> Option<Guessed<S>> {
+    let items = work.turn.ask(work.bound)?;
+    let reads = Reads::of(items.iter().map(|item| &**item));
+    // One reply more than there are reads, which no reads find.
+    let found = vec![Reply::Nil; reads.commands.len() + 1];
+    Some(Guessed {
+        items,
+        reads,
+        text: resp::text(&found)?,
+        expected: Expected { redis_us: 0, found },
+        decided: Decided::NOTHING,
+        common: Vec::new(),
+        begun_at: work.lock.runtime().now(),
+    })
 }
 
 /// Decides by what the reads will find, as far as that is known.
+///
+/// # Errors
+/// It is not to be sent: it is `Done` or `Unable`.
 fn prepare<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
     claim: &Claim,
     left: Option<&Left>,
-) -> Result<Prepared<S>, Unprepared> {
+) -> Result<Guessed<S>, Tried<S, T, R>> {
     let Work { turn, lock, bound, known, .. } = *work;
     let begun_at = lock.runtime().now();
     let Some(mut items) = turn.ask(bound) else {
-        return Err(Unprepared::Over);
+        return Err(Tried::Done);
     };
     let mut reads = Reads::of(items.iter().map(|item| &**item));
     if let Some(left) = left {
@@ -223,22 +205,22 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     }
     let expected = known.seen.guess(lock.key(), &reads, begun_at);
     let with_text = expected.and_then(|expected| Some((resp::text(&expected.found)?, expected)));
-    let Some((text, Expected { redis_us, found })) = with_text else {
-        return Err(Unprepared::Unable);
+    let Some((text, expected)) = with_text else {
+        return Err(Tried::Unable);
     };
     let Some(has) = turn.begin() else {
-        return Err(Unprepared::Over);
+        return Err(Tried::Done);
     };
     retain(&mut items, &has);
     reads.retain(&has);
     if items.is_empty() {
         end(turn);
-        return Err(Unprepared::Over);
+        return Err(Tried::Done);
     }
     let decided = {
         let under = Under {
             reads: &reads,
-            replies: &found,
+            replies: &expected.found,
             max_bytes: bound.bytes,
             fence: 0,
             check_writes: &|writes| claim.check_writes(writes),
@@ -258,40 +240,38 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
     if bytes(&reads.commands) + bytes(&decided.writes) + bytes(&common) + text.len() > bound.bytes {
         turn.retreat();
         items.iter().for_each(|item| item.reopen());
-        return Err(Unprepared::Unable);
+        return Err(Tried::Unable);
     }
-    let guessed = Guessed { items, reads, expected: found, decided, common, begun_at };
-    Ok(Prepared { guessed, text, redis_us, is_decided: true })
+    Ok(Guessed { items, reads, expected, text, decided, common, begun_at })
 }
 
 async fn send<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
     claim: Claim,
-    prepared: Prepared<S>,
+    guessed: Guessed<S>,
     if_wrong: IfWrong,
 ) -> Tried<S, T, R> {
     let Work { turn, lock, .. } = *work;
-    let Prepared { guessed, text, .. } = prepared;
     // If this does not end, the next driver gives the lock back.
-    if prepared.is_decided && !turn.commit(&claim.token) {
-        return Tried::Done(None);
+    if !guessed.decided.places.is_empty() && !turn.commit(&claim.token) {
+        return Tried::Done;
     }
     let lasts = lock.lasts().min(LATEST).as_micros() as u64;
     let guess = script::Guess {
         reads: &guessed.reads.commands,
-        found: &text,
+        found: &guessed.text,
         writes: &[&guessed.decided.writes[..], &guessed.common].concat(),
         told: guessed.common.len(),
-        until_us: prepared.redis_us.saturating_add(lasts),
+        until_us: guessed.expected.redis_us.saturating_add(lasts),
         if_wrong,
     };
     let outcome = lock.guess(claim, &guess).await;
     match outcome {
         Ok(RunOrLock::Ran { fence, replies }) => {
             guessed.ran(work, fence, replies);
-            Tried::Done(None)
+            Tried::Done
         }
-        Ok(RunOrLock::Lock(granted)) => Tried::Done(Some(guessed.locked(work, *granted))),
+        Ok(RunOrLock::Lock(granted)) => Tried::Locked(guessed.locked(work, *granted).into()),
         Ok(RunOrLock::Missed { redis_us, replies, requests }) => {
             guessed.missed(work, redis_us, &replies);
             Tried::Wrong(requests)
@@ -303,7 +283,7 @@ async fn send<S: Section, T: Transport, R: Runtime>(
         }
         Err(error) => {
             guessed.failed(work, &error);
-            Tried::Done(None)
+            Tried::Done
         }
     }
 }

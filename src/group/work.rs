@@ -9,6 +9,7 @@ use super::driver::Driver;
 use super::gather::Bound;
 use super::known::{Known, may_guess};
 use super::reads::{Pending, Reads, bytes};
+use super::seen::Expected;
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::event::EventKind;
@@ -91,12 +92,14 @@ pub(super) struct Found<S: Section, T: Transport, R: Runtime> {
     pub(super) begun_at: Instant,
 }
 
-/// A turn that is decided by a guess.
+/// A turn that is decided by a guess, or that only reads.
 pub(super) struct Guessed<S: Section> {
     pub(super) items: Vec<Arc<Pending<S::Item>>>,
     pub(super) reads: Reads,
     /// What the reads are expected to find.
-    pub(super) expected: Vec<Reply>,
+    pub(super) expected: Expected,
+    /// The same, as it travels.
+    pub(super) text: String,
     pub(super) decided: Decided<S::Answer>,
     /// What the next turn will read, behind the writes.
     pub(super) common: Vec<Command>,
@@ -138,7 +141,7 @@ impl<S: Section> Guessed<S> {
     ) -> Found<S, T, R> {
         work.turn.retreat();
         let (lease, replies) = work.lock.granted(granted);
-        work.meets_others(&self.reads, &self.expected, &replies);
+        work.meets_others(&self.reads, &self.expected.found, &replies);
         work.known.seen.was_in_vain(work.lock.key());
         Found { lease, items: self.items, reads: self.reads, replies, begun_at: self.begun_at }
     }
@@ -151,7 +154,7 @@ impl<S: Section> Guessed<S> {
         replies: &[Reply],
     ) {
         work.turn.retreat();
-        work.meets_others(&self.reads, &self.expected, replies);
+        work.meets_others(&self.reads, &self.expected.found, replies);
         let now = work.lock.runtime().now();
         (work.known.seen).learn(work.lock.key(), redis_us, now, &self.reads, replies);
         for (at, item) in self.items.iter().enumerate() {
