@@ -223,11 +223,6 @@ impl<T: Transport, R: Runtime> Lease<T, R> {
         Ok(self.write(Writes::Release).await.map(drop)?)
     }
 
-    /// Whether `commands` can be sent at all.
-    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
-        self.hold.claim.check_writes(commands)
-    }
-
     async fn write(&self, writes: Writes) -> Result<Vec<Reply>, Fault> {
         let write = Write::new(self.hold.clone(), writes);
         drive(&self.host, write).await

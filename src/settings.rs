@@ -56,10 +56,10 @@ impl Settings {
         checked.map_err(|fault| fault.of_lock(Some(self.name.shown())))
     }
 
-    /// The same of what a lease of it would have to run.
-    #[cfg(npm)]
+    /// Whether its lease can have `writes` run.
     pub(crate) fn check_writes(&self, writes: &[Command]) -> Result<(), Fault> {
-        let checked = script::check_writes(writes, &self.name);
+        let checked =
+            check_kind(&self.kind, writes).and_then(|()| script::check_writes(writes, &self.name));
         checked.map_err(|fault| fault.of_lock(Some(self.name.shown())))
     }
 

@@ -9,6 +9,7 @@ use super::reads::{Pending, Reads, bytes, failed};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
 use crate::resp::is_left_out;
+use crate::settings::Settings;
 
 /// What is read for an item, and how the items of a turn are decided. No method may wait.
 ///
@@ -206,8 +207,7 @@ pub(super) struct Under<'a> {
     pub(super) replies: &'a [Reply],
     pub(super) max_bytes: usize,
     pub(super) fence: u64,
-    /// Whether these may be sent.
-    pub(super) check_writes: &'a dyn Fn(&[Command]) -> Result<(), Fault>,
+    pub(super) lock: &'a Settings,
     /// Whether the rest is to wait for the next turn.
     pub(super) is_late: &'a dyn Fn() -> bool,
 }
@@ -262,7 +262,7 @@ fn decide_all<S: Section>(
         let answer = match decision {
             Err(error) => Err(error),
             Ok(Decision::Leave(answer)) => Ok(answer),
-            Ok(Decision::Write(writes, answer)) => match (under.check_writes)(&writes) {
+            Ok(Decision::Write(writes, answer)) => match under.lock.check_writes(&writes) {
                 // Invalid writes of one item must not fail the others.
                 Err(fault) => return Err(Without::Refused(place, fault.into())),
                 Ok(()) => {

@@ -129,7 +129,7 @@ pub(super) async fn handed<S: Section, T: Transport, R: Runtime>(
     granted: Granted,
     left: &Left,
 ) -> Option<Found<S, T, R>> {
-    let guessed = match prepare(work, &granted.claim, Some(left)) {
+    let guessed = match prepare(work, Some(left)) {
         Ok(guessed) => {
             // A driver that was passed over must not write.
             if !granted.claim.use_up() {
@@ -162,7 +162,7 @@ async fn once<S: Section, T: Transport, R: Runtime>(
     let Ok(claim) = work.lock.new_claim() else {
         return Tried::Unable;
     };
-    match prepare(work, &claim, None) {
+    match prepare(work, None) {
         Ok(guessed) => send(work, claim, guessed, if_wrong).await,
         Err(unsent) => unsent,
     }
@@ -191,7 +191,6 @@ fn reading<S: Section, T: Transport, R: Runtime>(work: &Work<'_, S, T, R>) -> Op
 /// It is not to be sent: it is `Done` or `Unable`.
 fn prepare<S: Section, T: Transport, R: Runtime>(
     work: &Work<'_, S, T, R>,
-    claim: &Claim,
     left: Option<&Left>,
 ) -> Result<Guessed<S>, Tried<S, T, R>> {
     let Work { turn, lock, bound, known, .. } = *work;
@@ -223,7 +222,7 @@ fn prepare<S: Section, T: Transport, R: Runtime>(
             replies: &expected.found,
             max_bytes: bound.bytes,
             fence: 0,
-            check_writes: &|writes| claim.check_writes(writes),
+            lock: &lock.settings,
             is_late: &|| false,
         };
         decide(work.section, turn, &items, &under)

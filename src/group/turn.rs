@@ -106,7 +106,7 @@ async fn under_lock<S: Section, T: Transport, R: Runtime>(
             replies: &replies,
             max_bytes: work.bound.bytes,
             fence: if S::USES_FENCE { lease.fence() } else { 0 },
-            check_writes: &|writes| lease.check_writes(writes),
+            lock: &lock.settings,
             is_late: &|| lease.remaining() < lock.lasts() / 4,
         };
         decide(work.section, turn, &items, &under)

@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::ask::HearOut;
 use super::{Ask, Completed, Cx, Input, Operation, TimeLimit};
 use crate::acquisition::Caller;
-use crate::command::{Command, Reply};
+use crate::command::Reply;
 use crate::error::Fault;
 use crate::event::{Event, EventKind};
 use crate::redact;
 use crate::runtime::{Instant, Runtime};
-use crate::script::{self, Answer, Call, Subject, Waiter};
-use crate::settings::{Settings, check_kind};
+use crate::script::{Answer, Call, Subject, Waiter};
+use crate::settings::Settings;
 use crate::token::{Session, Token};
 use crate::topology::Endpoint;
 
@@ -40,12 +40,6 @@ impl Claim {
             uptime: self.lock.uptime(),
             fence_life: fence_life.unwrap_or(self.lock.topology.fence_life),
         }
-    }
-
-    /// Whether `commands` may run where the lock is.
-    pub(crate) fn check_writes(&self, commands: &[Command]) -> Result<(), Fault> {
-        check_kind(&self.lock.kind, commands)?;
-        script::check_writes(commands, &self.lock.name)
     }
 
     /// Whether its bridge can wait for replicas, if it is to.

@@ -108,7 +108,7 @@ impl Write {
         if !matches!(self.writes, Writes::Release) {
             claim.check_replicas()?;
         }
-        claim.check_writes(self.commands())?;
+        claim.lock.check_writes(self.commands())?;
         match self.writes {
             Writes::Renew(once) => {
                 if let Some(ttl) = once {
