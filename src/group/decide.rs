@@ -1,6 +1,6 @@
 //! What a user writes for a group, and how it decides the items of a turn, one after the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -168,29 +168,24 @@ pub(super) fn decide<S: Section>(
     /// How many decisions of a turn are made again. A crowd of refused items must not keep a
     /// process busy.
     const AGAIN: usize = 1_024;
-    let (mut refused, mut large) = (BTreeMap::new(), BTreeSet::new());
-    let (mut items, mut again) = (items, 0);
+    let (mut items, mut apart, mut again) = (items, BTreeMap::new(), 0);
     loop {
-        let decided = catch_unwind(AssertUnwindSafe(|| {
-            decide_all(section, turn, items, under, &refused, &large)
-        }));
+        let decided =
+            catch_unwind(AssertUnwindSafe(|| decide_all(section, turn, items, under, &apart)));
         let place = match decided {
             Ok(Ok(decided)) if decided.answers.is_empty() => {
-                (items, large) = (&items[..1], BTreeSet::new());
+                items = &items[..1];
+                apart.retain(|_, refused| refused.is_some());
                 continue;
             }
             Ok(Ok(decided)) => return decided,
-            Ok(Err(Without::Large(place))) => {
-                large.insert(place);
-                place
-            }
-            Ok(Err(Without::Refused(place, error))) => {
-                refused.insert(place, error);
+            Ok(Err((place, refused))) => {
+                apart.insert(place, refused);
                 place
             }
             // A panic of the section's `end` is nobody's.
             Err(panic) => match turn.deciding() {
-                Some(place) if refused.insert(place, panicked()).is_none() => place,
+                Some(place) if apart.insert(place, Some(panicked())).is_none() => place,
                 _ => resume_unwind(panic),
             },
         };
@@ -212,26 +207,21 @@ pub(super) struct Under<'a> {
     pub(super) is_late: &'a dyn Fn() -> bool,
 }
 
-/// Without which item the others are to be decided again.
-enum Without {
-    /// The one at this place: its writes are too large for a turn with others.
-    Large(usize),
-    /// The one at this place, which is told that.
-    Refused(usize, Error),
-}
+/// The items that the others are decided without, by their places: what a refused one is told, or
+/// nothing of one whose writes are too large for a turn with others.
+type Apart = BTreeMap<usize, Option<Error>>;
 
-/// Decides the items except those at the `large` places. Those at the `refused` ones are told so.
+/// Decides the items but those `apart`.
 ///
 /// # Errors
-/// One more item is such a one.
+/// One more item is to be apart.
 fn decide_all<S: Section>(
     section: &S,
     turn: &Turn<S>,
     items: &[Arc<Pending<S::Item>>],
     under: &Under<'_>,
-    refused: &BTreeMap<usize, Error>,
-    large: &BTreeSet<usize>,
-) -> Result<Decided<S::Answer>, Without> {
+    apart: &Apart,
+) -> Result<Decided<S::Answer>, (usize, Option<Error>)> {
     let mut shared = S::State::default();
     let mut decided = Decided {
         places: Vec::new(),
@@ -247,12 +237,13 @@ fn decide_all<S: Section>(
             break;
         }
         let lacks_room = place > 0 && under.reads.lacks_room(place, under.replies);
-        if lacks_room || large.contains(&place) {
+        let apart = apart.get(&place);
+        if lacks_room || matches!(apart, Some(None)) {
             continue;
         }
         turn.decide(place);
-        let found = match (asked.begin(), refused.get(&place)) {
-            (_, Some(error)) => Err(error.clone()),
+        let found = match (asked.begin(), apart.cloned().flatten()) {
+            (_, Some(error)) => Err(error),
             (true, None) => under.reads.replies(place, under.replies),
             // Nobody receives this error.
             (false, None) => Err(panicked()),
@@ -264,12 +255,12 @@ fn decide_all<S: Section>(
             Ok(Decision::Leave(answer)) => Ok(answer),
             Ok(Decision::Write(writes, answer)) => match under.lock.check_writes(&writes) {
                 // Invalid writes of one item must not fail the others.
-                Err(fault) => return Err(Without::Refused(place, fault.into())),
+                Err(fault) => return Err((place, Some(fault.into()))),
                 Ok(()) => {
                     let own = bytes(&writes);
                     if items.len() > 1 && own > under.max_bytes {
                         turn.is_large(place, own);
-                        return Err(Without::Large(place));
+                        return Err((place, None));
                     }
                     written += own;
                     if !writes.is_empty() {
