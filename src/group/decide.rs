@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use super::driver::Driver;
+use super::lines::Callers;
 use super::reads::{Pending, Reads, bytes, failed};
 use crate::command::{Command, Reply};
 use crate::error::{Error, Fault};
@@ -184,7 +185,7 @@ pub(super) fn decide<S: Section>(
                 place
             }
             // A panic of the section's `end` is nobody's.
-            Err(panic) => match turn.deciding() {
+            Err(panic) => match turn.with(Callers::deciding).flatten() {
                 Some(place) if apart.insert(place, Some(panicked())).is_none() => place,
                 _ => resume_unwind(panic),
             },
@@ -241,7 +242,7 @@ fn decide_all<S: Section>(
         if lacks_room || matches!(apart, Some(None)) {
             continue;
         }
-        turn.decide(place);
+        turn.with(|line, number| line.decide(number, place));
         let found = match (asked.begin(), apart.cloned().flatten()) {
             (_, Some(error)) => Err(error),
             (true, None) => under.reads.replies(place, under.replies),
@@ -259,7 +260,7 @@ fn decide_all<S: Section>(
                 Ok(()) => {
                     let own = bytes(&writes);
                     if items.len() > 1 && own > under.max_bytes {
-                        turn.is_large(place, own);
+                        turn.with(|line, number| line.is_large(number, place, own));
                         return Err((place, None));
                     }
                     written += own;
@@ -275,7 +276,7 @@ fn decide_all<S: Section>(
         decided.places.push(place);
         decided.answers.push(answer);
     }
-    turn.decided();
+    turn.with(Callers::decided);
     let end = section.end(shared);
     if !end.is_empty() {
         decided.first_write = 0;

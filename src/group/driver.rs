@@ -171,12 +171,11 @@ pub(super) struct Driver<I, A> {
 }
 
 impl<I, A> Driver<I, A> {
-    /// Whether it still drives.
-    pub(super) fn beat(&self) -> bool {
-        self.with(|line, number| line.beat(number)).unwrap_or(false)
+    /// Acts on its line, as its number in it; unless nobody is left there.
+    pub(super) fn with<O>(&self, act: impl FnOnce(&mut Callers<I, A>, u64) -> O) -> Option<O> {
+        self.lines.with(&self.name, |line| act(line, self.number))
     }
 
-    /// As [`Gather::ask`].
     pub(super) fn ask(&self, bound: Bound) -> Option<Vec<Arc<I>>> {
         self.with(|line, number| line.ask(number, bound)).flatten()
     }
@@ -186,54 +185,19 @@ impl<I, A> Driver<I, A> {
         self.with(|line, _| line.here()).unwrap_or_default()
     }
 
-    /// As [`Gather::begin`].
     pub(super) fn begin(&self) -> Option<Vec<bool>> {
         self.with(|line, number| line.begin(number)).flatten()
     }
 
-    /// As [`Gather::shrink`].
-    pub(super) fn shrink(&self, asked: usize) -> bool {
-        let shrunk = self.with(|line, number| line.shrink(number, asked));
-        shrunk.unwrap_or(false)
-    }
-
-    /// As [`Gather::put_back_others`].
-    pub(super) fn put_back_others(&self) {
-        self.with(Callers::put_back_others);
-    }
-
-    /// As [`Gather::decide`].
-    pub(super) fn decide(&self, place: usize) {
-        self.with(|line, number| line.decide(number, place));
-    }
-
-    /// As [`Gather::is_large`].
-    pub(super) fn is_large(&self, place: usize, bytes: usize) {
-        self.with(|line, number| line.is_large(number, place, bytes));
-    }
-
-    /// As [`Gather::decided`].
-    pub(super) fn decided(&self) {
-        self.with(|line, number| line.decided(number));
-    }
-
-    /// As [`Gather::deciding`].
-    pub(super) fn deciding(&self) -> Option<usize> {
-        self.with(|line, number| line.deciding(number)).flatten()
-    }
-
-    /// As [`Gather::commit`].
     pub(super) fn commit(&self, proof: &Token) -> bool {
         let sent = self.with(|line, number| line.commit(number, proof.clone()));
         sent.unwrap_or(false)
     }
 
-    /// As [`Gather::retreat`].
     pub(super) fn retreat(&self) {
         self.with(|line, number| line.retreat(number));
     }
 
-    /// As [`Gather::put_back`].
     pub(super) fn put_back(&self, keeps: impl Fn(usize) -> bool) {
         self.with(|line, number| line.put_back(number, keeps));
     }
@@ -287,10 +251,6 @@ impl<I, A> Driver<I, A> {
             next.iter().for_each(|slot| slot.call());
             (from, to) = (to, to.saturating_mul(2));
         }
-    }
-
-    fn with<O>(&self, act: impl FnOnce(&mut Callers<I, A>, u64) -> O) -> Option<O> {
-        self.lines.with(&self.name, |line| act(line, self.number))
     }
 }
 

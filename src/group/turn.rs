@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::gather::Bound;
 use super::guess;
 use super::known::Known;
-use super::lines::pace;
+use super::lines::{Callers, pace};
 use super::reads::{Reads, retain};
 use super::work::{Found, Work, fail, observe};
 use crate::lease::Lease;
@@ -28,7 +28,7 @@ pub(super) async fn drive<S: Section, T: Transport, R: Runtime>(
     // Shows that it drives, until a caller reports it as gone.
     let beat = pace(lock) / 2;
     let beats = async {
-        while turn.beat() {
+        while turn.with(Callers::beat) == Some(true) {
             lock.runtime().sleep(beat).await;
         }
     };

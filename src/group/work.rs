@@ -8,6 +8,7 @@ use super::decide::{Decided, Section, Turn};
 use super::driver::Driver;
 use super::gather::Bound;
 use super::known::{Known, may_guess};
+use super::lines::Callers;
 use super::reads::{Pending, Reads, bytes};
 use super::seen::Expected;
 use crate::command::{Command, Reply};
@@ -189,9 +190,11 @@ impl<S: Section> Guessed<S> {
 /// - If the replies are too large together, the items have smaller turns.
 pub(super) fn fail<I, A>(turn: &Driver<Pending<I>, A>, asked: usize, error: &Error) {
     if let Error::Held { .. } = error {
-        turn.put_back_others();
+        turn.with(Callers::put_back_others);
     }
-    if error.code() == "too_large" && turn.shrink(asked) {
+    if error.code() == "too_large"
+        && turn.with(|line, number| line.shrink(number, asked)) == Some(true)
+    {
         turn.end(Vec::new());
         return;
     }
