@@ -193,18 +193,4 @@ mod tests {
         assert_eq!(sessions[0].as_str(), first.waits_as().as_str());
         assert_ne!(sessions[0].as_str(), sessions[1].as_str());
     }
-
-    #[test]
-    fn either_it_was_followed_or_it_ends_it() {
-        let (acquisition, host) = (Acquisition::new(), Counts::default());
-        let first = acquisition.ask(&host, "").unwrap();
-        assert!(first.is_last());
-        let second = acquisition.ask(&host, "").unwrap();
-        assert!(!first.is_last() && !first.end());
-        assert!(second.end());
-        let third = acquisition.ask(&host, "").unwrap();
-        assert_ne!(second.token(), third.token());
-        // Of its own, and as often as it likes.
-        assert!(second.end() && third.is_last());
-    }
 }

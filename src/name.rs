@@ -211,33 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_can_have_no_companions_is_refused() {
-        for name in ["}", "a}b", "{}a", "a{}{b}"] {
-            assert_eq!(Name::new("", name).unwrap_err().code(), "invalid_argument", "{name}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_looks_like_a_companion_is_refused_and_no_other() {
-        for name in [
-            "job:{7}:fence",
-            "{7}:queue",
-            "{7}:holds",
-            "{7}:readers",
-            "{7}:result",
-            "{7}:throttle",
-            "{7}:debounce",
-            "{7}:receipt:x",
-            "{7}:gone:",
-            "{7}:wake:x",
-            "{7}",
-            "{{7}",
-            "{{7}:fence",
-        ] {
-            assert!(Name::new("", name).is_err(), "{name}");
-            let (prefix, rest) = name.split_at(3);
-            assert!(Name::new(prefix, rest).is_err(), "{name}");
-        }
+    fn a_name_that_looks_less_like_a_companion_is_accepted() {
         for name in [
             "fence",
             "job:fence",

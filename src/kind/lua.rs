@@ -25,11 +25,6 @@ impl Script {
         }
     }
 
-    #[cfg(test)]
-    pub(super) const fn parts(&self) -> &'static [&'static str] {
-        self.parts
-    }
-
     pub(crate) fn text(&self, key_locking: bool) -> &str {
         let first = if key_locking { KEY_LOCKING } else { "" };
         self.texts[usize::from(key_locking)]

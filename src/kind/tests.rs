@@ -131,24 +131,6 @@ fn every_row_is_in_the_list() {
 }
 
 #[test]
-fn every_part_finds_what_it_needs_before_it() {
-    let codes = codes();
-    for (name, script) in scripts() {
-        let mut provided = BTreeSet::new();
-        for text in script.parts() {
-            let code = &codes[*text];
-            for word in ["needs", "wraps"] {
-                let needed = code.head(word);
-                let missing: Vec<_> = needed.difference(&provided).collect();
-                let part = &code.part.name;
-                assert!(missing.is_empty(), "{part} of {name} misses {missing:?}");
-            }
-            provided.append(&mut code.head("provides"));
-        }
-    }
-}
-
-#[test]
 fn every_part_says_what_it_provides_and_needs() {
     let codes = codes();
     let provided: BTreeSet<String> =

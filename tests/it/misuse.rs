@@ -127,6 +127,13 @@ fn an_address_or_a_credential_that_cannot_be_one_is_told_with_what_to_write() {
         ("https://bridge.example:70000", NO_HOST),
         ("https://bridge.example:x", NO_HOST),
         ("https://[::1", NO_HOST),
+        ("https://[::1]x", NO_HOST),
+        ("https://[dead]", NO_HOST),
+        ("https://[bridge]", NO_HOST),
+        ("https://bridge.exam ple", NO_HOST),
+        ("https:///path", NO_HOST),
+        ("https://bridge.example/a\r\nx: y", STRANGE),
+        ("http://localhost\\@bridge.example", WITH_A_NAME),
         (
             "http://bridge.example",
             "the bridge's address is plain http: to another machine, which would show the credential to the network; write https://, or allow plain HTTP",
@@ -187,6 +194,8 @@ fn a_lock_that_cannot_be_asked_for_is_told_with_what_to_write() {
         ("{sku:42}", braces),
         ("a}", outside),
         ("}{", outside),
+        ("{}a", outside),
+        ("a{}{b}", outside),
     ] {
         let what = about(name, what);
         assert_eq!(told(client.lock(name).check()), what);

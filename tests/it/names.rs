@@ -59,7 +59,7 @@ async fn no_key_of_a_lock_is_that_of_another() {
 
 async fn a_name_whose_keys_could_be_those_of_another_is_refused_with_a_prefix_too() {
     let endings =
-        "fence queue holds readers result throttle debounce confirmed receipt:x gone:x wake:x";
+        "fence queue holds lost readers result throttle debounce confirmed receipt:x gone:x wake:x";
     let names = endings.split(' ').map(|ending| format!("job:{{7}}:{ending}"));
     for name in names.chain(["{7}".to_owned()]) {
         let client = client("http://127.0.0.1:1", "credential");

@@ -346,6 +346,9 @@ async fn webdis_waits_for_no_replicas_and_is_not_asked_to() {
 /// What a bridge answers to a script and the `WAIT` behind it, and what that means: the status, the
 /// code of the error, whether the script was executed, and the body. `GRANTED` stands for a grant.
 const ANSWERS: &str = r#"200 granted no [GRANTED,{"result":1}]
+200 granted no [GRANTED,{"result":2}]
+200 unexpected_reply maybe [GRANTED,{"result":-1}]
+200 unexpected_reply maybe [GRANTED,{"result":[]}]
 200 unexpected_reply maybe [GRANTED,{"result":"1"}]
 200 unexpected_reply maybe [GRANTED,{"result":null}]
 200 refused maybe [GRANTED,{"error":"NOPERM no WAIT"}]

@@ -19,28 +19,6 @@ fn letters(gather: &mut Letters, drive: &Drive<&str>) -> String {
 }
 
 #[test]
-fn whoever_looks_first_drives_a_turn_of_those_that_came_first() {
-    let (mut gather, [a, _, _, d]) = gather(['a', 'b', 'c', 'd']);
-    let drive = gather.drive(d, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "abc");
-    let e = gather.arrive(Arc::new('e'), 10, 'e');
-    for other in [a, d, e] {
-        assert_eq!(gather.drive(other, BOUND), None);
-    }
-}
-
-#[test]
-fn the_end_of_a_turn_calls_the_first_that_waits() {
-    let (mut gather, [a, ..]) = gather(['a', 'b', 'c', 'd', 'e']);
-    let drive = gather.drive(a, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "abc");
-    let (answered, next) = gather.end(drive.number).unwrap();
-    assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
-    assert_eq!(gather.end(drive.number), None);
-    assert!(!gather.is_idle());
-}
-
-#[test]
 fn the_first_of_a_turn_and_of_those_that_wait_watch_its_driver() {
     let bound = Bound { items: 10, ..BOUND };
     let mut gather = Letters::behind(0);
@@ -74,17 +52,6 @@ fn a_turn_takes_no_more_items_and_bytes_than_its_bound_and_at_least_one() {
     gather.end(drive.number);
     let drive = gather.drive(b, BOUND).unwrap();
     assert_eq!(letters(&mut gather, &drive), "bc");
-}
-
-#[test]
-fn what_has_no_room_is_decided_next_in_its_order() {
-    let (mut gather, [a, b, _]) = gather(['a', 'b', 'c']);
-    let drive = gather.drive(a, BOUND).unwrap();
-    gather.arrive(Arc::new('d'), 10, 'd');
-    gather.put_back(drive.number, |place| place < 1);
-    assert_eq!(gather.end(drive.number), Some((vec!['a'], Some('b'))));
-    let drive = gather.drive(b, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "bcd");
 }
 
 #[test]
@@ -137,21 +104,6 @@ fn an_item_whose_decision_panics_is_told_and_no_other() {
 }
 
 #[test]
-fn a_driver_that_goes_away_behind_its_commit_leaves_its_items_unknown() {
-    let (mut gather, [a, ..]) = gather(['a', 'b']);
-    let drive = gather.drive(a, BOUND).unwrap();
-    let c = gather.arrive(Arc::new('c'), 10, 'c');
-    gather.commit(drive.number, "proof");
-    let left = gather.abandon(drive.number).unwrap();
-    assert_eq!(left.unknown, ['a', 'b']);
-    assert_eq!((left.blamed, left.next), (None, Some('c')));
-    // The next driver gives its lease back.
-    let drive = gather.drive(c, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "c");
-    assert_eq!(drive.orphan, Some("proof"));
-}
-
-#[test]
 fn a_driver_is_gone_only_if_it_showed_nothing() {
     let (mut gather, [a, b]) = gather(['a', 'b']);
     let drive = gather.drive(a, BOUND).unwrap();
@@ -195,31 +147,6 @@ fn an_item_that_is_cancelled_in_a_turn_is_in_no_later_one() {
     assert_eq!(gather.leave(b), None);
     assert_eq!(gather.abandon(drive.number).unwrap().blamed, Some('a'));
     assert!(gather.is_idle());
-}
-
-#[test]
-fn nothing_is_left_of_a_name_that_nobody_asks_for() {
-    let (mut gather, [a, b]) = gather(['a', 'b']);
-    gather.leave(b);
-    let drive = gather.drive(a, BOUND).unwrap();
-    assert!(!gather.is_idle());
-    gather.end(drive.number);
-    assert!(gather.is_idle());
-}
-
-#[test]
-fn what_comes_before_a_turn_has_the_lock_is_in_it() {
-    let (mut gather, [a]) = gather(['a']);
-    let drive = gather.drive(a, BOUND).unwrap();
-    assert_eq!(letters(&mut gather, &drive), "a");
-    for letter in ['b', 'c', 'd'] {
-        gather.arrive(Arc::new(letter), 10, letter);
-    }
-    // As many as there is room for.
-    assert_eq!(letters(&mut gather, &drive), "abc");
-    assert_eq!(gather.begin(drive.number), Some(vec![true; 3]));
-    let (answered, next) = gather.end(drive.number).unwrap();
-    assert_eq!((answered, next), (vec!['a', 'b', 'c'], Some('d')));
 }
 
 #[test]
