@@ -8,6 +8,15 @@ use crate::Kind;
 use crate::json::event;
 use crate::words::Words;
 
+/// Sets an option that has a value. Without one it keeps the default.
+macro_rules! set {
+    ($thing:ident.$option:ident($value:expr)) => {
+        if let Some(value) = $value {
+            $thing = $thing.$option(value);
+        }
+    };
+}
+
 /// A client of one bridge, or of several: by their majority, or by name if they have ids.
 pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web::Client, Fault> {
     let is_quorum = words.flag();
@@ -18,21 +27,11 @@ pub(crate) fn client(mut words: Words, on_event: Option<Function>) -> Result<web
     }
     let host = Outside(on_event.map(|on_event| (on_event, event as Say)));
     let mut client = web::client(is_quorum, bridges, ids, host)?;
-    if let Some(prefix) = words.maybe_text() {
-        client = client.prefix(&prefix);
-    }
-    if let Some(timeout) = words.maybe_time() {
-        client = client.request_timeout(timeout);
-    }
-    if let Some(attempts) = words.maybe_count() {
-        client = client.max_attempts(attempts);
-    }
-    if let Some(quarantine) = words.maybe_time() {
-        client = client.restart_quarantine(quarantine);
-    }
-    if let Some(life) = words.maybe_time() {
-        client = client.fence_life(life);
-    }
+    set!(client.prefix(words.maybe_text().as_deref()));
+    set!(client.request_timeout(words.maybe_time()));
+    set!(client.max_attempts(words.maybe_count()));
+    set!(client.restart_quarantine(words.maybe_time()));
+    set!(client.fence_life(words.maybe_time()));
     Ok(client)
 }
 
@@ -45,12 +44,8 @@ fn bridge(words: &mut Words) -> Result<Bridge, Fault> {
         (Some(user), false) => Bridge::webdis(&url, &user, &secret)?,
         (Some(user), true) => Bridge::webdis_over_plain_http(&url, &user, &secret)?,
     };
-    if let Some(on) = words.maybe_flag() {
-        bridge = bridge.push(on);
-    }
-    if let Some(on) = words.maybe_flag() {
-        bridge = bridge.key_locking(on);
-    }
+    set!(bridge.push(words.maybe_flag()));
+    set!(bridge.key_locking(words.maybe_flag()));
     Ok(bridge)
 }
 
@@ -102,9 +97,7 @@ fn no_lock(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<
         }
         "debounce" => {
             let mut debounce = client.debounce(&words.text(), words.time());
-            if let Some(longest) = words.maybe_time() {
-                debounce = debounce.max_wait(longest);
-            }
+            set!(debounce.max_wait(words.maybe_time()));
             debounce.check()?;
             Ok(Kind::Debounce(debounce))
         }
@@ -114,59 +107,39 @@ fn no_lock(client: &web::Client, kind: &str, mut words: Words) -> Result<Option<
 }
 
 fn timed(mut lock: web::Lock, words: &mut Words) -> web::Lock {
-    if let Some(ttl) = words.maybe_time() {
-        lock = lock.ttl(ttl);
-    }
-    if let Some(wait) = words.maybe_time() {
-        lock = lock.wait_timeout(wait);
-    }
-    match words.maybe_count() {
-        Some(requests) => lock.max_requests(requests),
-        None => lock,
-    }
+    set!(lock.ttl(words.maybe_time()));
+    set!(lock.wait_timeout(words.maybe_time()));
+    set!(lock.max_requests(words.maybe_count()));
+    lock
 }
 
 fn lock(lock: web::Lock, mut words: Words) -> Result<Kind, Fault> {
     let mut lock = timed(lock, &mut words);
     let fair = words.maybe_flag();
-    if let Some(key) = words.maybe_text() {
-        lock = lock.signal_list(key);
-    }
-    if let Some(label) = words.maybe_text() {
-        lock = lock.label(&label);
-    }
+    set!(lock.signal_list(words.maybe_text()));
+    set!(lock.label(words.maybe_text().as_deref()));
     if let (Some(count), Some(within)) = (words.maybe_count(), words.maybe_time()) {
         lock = lock.wait_for_replicas(count, within);
     }
-    if let Some(weight) = words.maybe_count() {
-        lock = lock.weight(weight);
-    }
+    set!(lock.weight(words.maybe_count()));
     if let (Some(owner), Some(most)) = (words.maybe_text(), words.maybe_count()) {
         lock = lock.owner(&owner, most);
     }
-    if let Some(true) = words.maybe_flag() {
+    if words.flag() {
         lock = lock.take_over();
     }
-    if let Some(true) = words.maybe_flag() {
+    if words.flag() {
         lock = lock.listen();
     }
-    if let Some(fair) = fair {
-        lock = lock.fair(fair);
-    }
+    set!(lock.fair(fair));
     lock.check()?;
     Ok(Kind::Lock(lock))
 }
 
 fn once(mut once: web::Once, mut words: Words) -> Result<Kind, Fault> {
-    if let Some(keep) = words.maybe_time() {
-        once = once.keep(keep);
-    }
-    if let Some(fingerprint) = words.maybe_text() {
-        once = once.fingerprint(&fingerprint);
-    }
-    if let Some(bytes) = words.maybe_count() {
-        once = once.max_bytes(bytes as usize);
-    }
+    set!(once.keep(words.maybe_time()));
+    set!(once.fingerprint(words.maybe_text().as_deref()));
+    set!(once.max_bytes(words.maybe_count().map(|bytes| bytes as usize)));
     once = once.under(|lock| timed(lock, &mut words));
     once.check()?;
     Ok(Kind::Once(once))
