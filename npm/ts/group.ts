@@ -108,7 +108,7 @@ export class GroupCommit<Item, Answer, State = undefined> {
     const giveUp = performance.now() + home.wait;
     if (this.#section.peek && !home.waitsForReplicas && bytes <= this.#bound.bytes) {
       // Another client's look may hang. Then the turn decides.
-      const until = performance.now() + home.requestTimeout / 2;
+      const until = performance.now() + home.maker.requestTimeout / 2;
       const seen = await this.#looks.submit(home, asked, bytes, until, signal);
       if (seen) return seen.answer;
     }

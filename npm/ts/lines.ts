@@ -47,7 +47,7 @@ export class Lines<Item, Answer> {
    */
   submit(home: Home, item: Item, bytes: number, giveUp: number, signal: AbortSignal | undefined): Promise<Answer> {
     // If it is next to drive, those behind it need it; if not, it leaves once its wait is over.
-    return inBackground(this.#submit(home, item, bytes, giveUp, [...home.signals, signal]), home);
+    return inBackground(this.#submit(home, item, bytes, giveUp, [...home.signals, signal]), home.maker);
   }
 
   async #submit(home: Home, item: Item, bytes: number, giveUp: number, signals: Signals): Promise<Answer> {
@@ -139,7 +139,7 @@ export class Lines<Item, Answer> {
         driven.lock.free();
       })
       .then(() => handOn(line));
-    void inBackground(done, home);
+    void inBackground(done, home.maker);
   }
 
   #line(name: string, key: string): Gather<Item, Answer> {
@@ -187,7 +187,7 @@ async function handOn<Item, Answer>(line: Gather<Item, Answer>): Promise<void> {
  * and up to four more if all that watch have vanished with it. A driver whose requests may take
  * longer than theirs has longer to show itself.
  */
-function pace({ requestTimeout }: Home): { readonly beat: number; readonly look: number } {
+function pace({ maker: { requestTimeout } }: Home): { readonly beat: number; readonly look: number } {
   const limit = Math.min(Math.max(requestTimeout, 100), LONGEST_TIMER);
   return { beat: limit / 8, look: limit / 4 };
 }

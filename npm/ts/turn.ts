@@ -85,7 +85,7 @@ export class Turns<Item, Answer, State> {
     const found = "sent" in guessed ? await this.#acquire(driven, guessed.sent) : guessed;
     const { count } = "lease" in found ? await this.#work(driven, found) : found;
     const { line, home } = driven;
-    if (count > 0) home.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
+    if (count > 0) home.maker.tell({ type: "grouped", lock: home.key, items: count, waiting: line.waiting, took: Math.ceil(performance.now() - begunAt) });
   }
 
   /** Whether a turn may be one request. */
