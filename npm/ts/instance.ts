@@ -137,8 +137,9 @@ export class Revivable {
 
   /** Frees it in the module: some hosts do not say when JavaScript has forgotten an object. */
   free(): void {
-    const { instance, value } = this.get();
-    instance.call(() => value.free());
+    const made = this.#made;
+    this.#made = undefined;
+    if (made && !made.instance.hasFailed) made.instance.call(() => made.value.free());
   }
 }
 

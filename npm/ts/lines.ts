@@ -18,13 +18,12 @@ export interface Driven<Item, Answer> {
    * The acquisition of the driver. If a driver vanishes before it wrote, the next one goes on with
    * it.
    */
-  readonly acquisition: () => Acquisition;
+  readonly acquisition: Acquisition;
 }
 
 /** What waits, by name. Nothing is kept of a name that nobody asks for. */
 export class Lines<Item, Answer> {
-  readonly #byName = new Map<string, Gather<Item, Answer>>();
-  readonly #acquisitions = new Map<string, Acquisition>();
+  readonly #byName = new Map<string, Pick<Driven<Item, Answer>, "line" | "acquisition">>();
   readonly #bound: Bound;
   readonly #work: (driven: Driven<Item, Answer>) => Promise<void>;
   readonly #late: Answer | undefined;
@@ -62,7 +61,7 @@ export class Lines<Item, Answer> {
         wake();
       },
     };
-    const line = this.#line(name, key);
+    const { line, acquisition } = this.#named(name, key);
     if (!line.isIdle && line.waiting >= this.#room) throw heldBehind(key, line.waiting, home.ttl, home.wait);
     line.arrive(entry);
     this.#callers++;
@@ -81,7 +80,7 @@ export class Lines<Item, Answer> {
         if (turn) {
           turn.showsWithin = look;
           for (const watcher of line.newWatchers()) watcher.call();
-          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition: () => gotOrMade(this.#acquisitions, name, () => new Acquisition()) });
+          this.#drive({ line, turn, lock: home.patient(Math.ceil(left)), giveUp, home, acquisition });
         }
         if (left === 0 && this.#late !== undefined) {
           // The last nap may be a little shorter than a look.
@@ -142,24 +141,20 @@ export class Lines<Item, Answer> {
     void inBackground(done, home.maker);
   }
 
-  #line(name: string, key: string): Gather<Item, Answer> {
+  #named(name: string, key: string): Pick<Driven<Item, Answer>, "line" | "acquisition"> {
     const gone = (mayHaveRun: boolean) => unavailable("the caller that drove this turn of the group vanished", mayHaveRun, key);
-    return gotOrMade(this.#byName, name, () => new Gather(gone));
+    const named = this.#byName.get(name) ?? { line: new Gather<Item, Answer>(gone), acquisition: new Acquisition() };
+    this.#byName.set(name, named);
+    return named;
   }
 
   /** Unless it was forgotten before, and there is another by now. */
   #forget(name: string, line: Gather<Item, Answer>): void {
-    if (this.#byName.get(name) !== line) return;
+    const named = this.#byName.get(name);
+    if (named?.line !== line) return;
     this.#byName.delete(name);
-    this.#acquisitions.get(name)?.free();
-    this.#acquisitions.delete(name);
+    named.acquisition.free();
   }
-}
-
-function gotOrMade<T>(named: Map<string, T>, name: string, make: () => T): T {
-  const found = named.get(name) ?? make();
-  named.set(name, found);
-  return found;
 }
 
 /** So much less often looks who does not watch. */

@@ -61,7 +61,7 @@ export interface Home extends Pick<Made, "key" | "hasTurns" | "maker"> {
  */
 export class Acquisition extends Revivable {
   constructor() {
-    super(() => new (instance().raw.Thing)(words("acquisition")));
+    super(() => new (instance().raw.Thing)(words("acquisition")), false);
   }
 }
 

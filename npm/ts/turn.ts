@@ -260,7 +260,7 @@ export class Turns<Item, Answer, State> {
     };
     try {
       const asks = { sent, guesses: this.#mayGuess(home), listens: this.#seen.isCrowded(home.key) };
-      const { lease, ahead, replies, left } = await patient.acquireAs(acquisition(), asks, asked);
+      const { lease, ahead, replies, left } = await patient.acquireAs(acquisition, asks, asked);
       this.#seen.waitedBehind(home.key, ahead);
       return left ? await this.#handed(driven, lease, left) : { lease, items, reads, replies };
     } catch (error) {
