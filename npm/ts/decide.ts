@@ -1,12 +1,26 @@
-// Decides the items of a turn, one after the other.
+// Decides the items of a turn, one after the other, and tells them what came of the writes.
 import { bytesOf, type Command, fromRaw, toRaw } from "./command.js";
-import { type Decided, NOTHING } from "./decided.js";
 import type { Outcome } from "./gather.js";
 import type { Driven } from "./lines.js";
-import { invalidArgument } from "./make-error.js";
+import { invalidArgument, unavailable } from "./make-error.js";
 import type { Reply } from "./raw.js";
-import type { Asked, Reads } from "./reads.js";
+import { type Asked, executed, failed, type Reads } from "./reads.js";
 import { attempt, said, type Section } from "./section.js";
+
+/** What a turn has decided. */
+export interface Decided<Answer> {
+  /** The places in the turn of the items that are decided. */
+  readonly places: readonly number[];
+  readonly outcomes: readonly Outcome<Answer>[];
+  readonly writes: readonly Command[];
+  /** Which outcome each write belongs to. The writes behind these belong to the turn. */
+  readonly owners: readonly number[];
+  /** The first outcome that depends on a write. */
+  readonly firstWrite: number;
+}
+
+/** What a turn decides that all have left. */
+export const NOTHING: Decided<never> = { places: [], outcomes: [], writes: [], owners: [], firstWrite: Infinity };
 
 /** What the items of a turn are decided with. */
 export interface Under {
@@ -114,4 +128,21 @@ function decideAll<Item, Answer, State>(
   if (end.length > 0) firstWrite = 0;
   writes.push(...end);
   return { places, outcomes, writes, owners, firstWrite };
+}
+
+/** The outcomes of the items whose answers depend on a commit, by the replies to its commands. */
+export function committed<Answer>({ outcomes, writes, owners, firstWrite }: Decided<Answer>, said: readonly Reply[], lock: string): Outcome<Answer>[] {
+  const replies = executed(said);
+  const behind = outcomes.slice(firstWrite);
+  const unknown = (what: string) => behind.map(() => ({ error: unavailable(what, true, lock) }));
+  if (replies.length < writes.length) return unknown("a reply to each write is missing");
+  const ofAll = failed(writes.slice(owners.length), replies.slice(owners.length), lock);
+  if (ofAll) return unknown(`written for all items of the turn, ${ofAll.message}`);
+  return behind.map((outcome, at) => {
+    const from = owners.indexOf(firstWrite + at);
+    if (from < 0) return outcome;
+    const to = owners.lastIndexOf(firstWrite + at) + 1;
+    const error = failed(writes.slice(from, to), replies.slice(from, to), lock);
+    return error ? { error } : outcome;
+  });
 }

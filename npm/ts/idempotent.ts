@@ -2,7 +2,6 @@
 import { callable, flag, given, type Names, options as known, text } from "./check.js";
 import type { Client } from "./client.js";
 import { isOurs, type ResultError, type TimedOutError, type UnavailableError } from "./errors.js";
-import { digest, INVALID, keyOf, problem } from "./idempotency-key.js";
 import { invalidArgument } from "./make-error.js";
 import type { Lease } from "./lease.js";
 import { MOST_BYTES, type Once, type OnceOptions } from "./once.js";
@@ -211,4 +210,34 @@ function again({ status, type, headers: kept = [], body, isBinary }: Kept): Resp
   if (type !== null) headers.set("content-type", type);
   const bytes = isBinary ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0)) : new TextEncoder().encode(body);
   return new Response(WITHOUT_BODY.includes(status) ? null : bytes, { status, headers });
+}
+
+/** What comes of a header that no key may have. */
+const INVALID = "";
+
+/**
+ * The key in the header `Idempotency-Key`, as the IETF's draft-ietf-httpapi-idempotency-key-header-07
+ * has it: a string of RFC 8941, or one without quotes. `null` if there is none.
+ */
+function keyOf({ headers }: Request): string | null {
+  const header = headers.get("idempotency-key");
+  if (header === null) return null;
+  const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
+  // Braces have a meaning in a name.
+  const key = (quoted ?? (/^[!#-~]+$/.test(header) ? header : INVALID)).replace(/[%{}]/g, encodeURIComponent);
+  return key.length > 255 ? INVALID : key;
+}
+
+/** A digest of what is asked for. */
+async function digest(request: Request): Promise<string> {
+  const { pathname, search } = new URL(request.url);
+  const body = await request.clone().arrayBuffer();
+  const asked = await new Blob([`${request.method} ${pathname}${search}\n`, body]).arrayBuffer();
+  return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest("SHA-256", asked))));
+}
+
+/** A response that says what is wrong, as RFC 9457 has it. */
+function problem(status: number, title: string, detail: string, headers: Record<string, string> = {}): Response {
+  const type = "application/problem+json";
+  return new Response(JSON.stringify({ title, status, detail }), { status, headers: { "content-type": type, ...headers } });
 }

@@ -7,8 +7,7 @@ export { type AnyEdgelockError, BusyError, CommandFailedError, EdgelockError, He
 export type { ErrorCode } from "./failure.js";
 export type { LockEvent } from "./event.js";
 export { GroupCommit, type GroupCommitOptions } from "./group.js";
-export { Lease } from "./lease.js";
-export type { KeepAliveOptions, RenewOptions, RunOptions, StopKeeping } from "./lease-options.js";
+export { type KeepAliveOptions, Lease, type RenewOptions, type RunOptions, type StopKeeping } from "./lease.js";
 export { Lock } from "./lock.js";
 export type { Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 export { type Handler, idempotent, type IdempotentOptions } from "./idempotent.js";

@@ -1,7 +1,6 @@
 // A turn that callers share: one request where nobody competes, else under the lock.
 import { bytesOf, type Command } from "./command.js";
-import { decide } from "./decide.js";
-import { committed, type Decided, NOTHING } from "./decided.js";
+import { committed, decide, type Decided, NOTHING } from "./decide.js";
 import { EdgelockError, HeldError } from "./errors.js";
 import type { ErrorCode } from "./failure.js";
 import type { Bound } from "./gather.js";

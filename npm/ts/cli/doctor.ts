@@ -1,9 +1,8 @@
 // `edgelock doctor`: whether locks work from here, and if not, what to do.
 import { EdgelockError } from "edgelock";
 import { COMMON, JSON_OPTION, parse } from "./args.js";
-import { type Check, CHECKS, type Finding } from "./checks.js";
+import { type Check, CHECKS, type Finding, Patient } from "./checks.js";
 import { NO, OK, UsageError } from "./exit.js";
-import { Patient } from "./patient.js";
 
 export async function doctor(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, { ...COMMON, ...JSON_OPTION, prefix: { type: "string" } });
