@@ -16,6 +16,8 @@ declare module "edgelock-exchange" {
   }
   /** The messages of an error and of its causes. */
   export function reason(error: unknown): string;
+  /** A promise that another request may settle. */
+  export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void };
   export class Stream {
     constructor(send: Send, url: string, headers: object, body: string, timeout: number, hear: (piece: Uint8Array) => void, done: Done);
     abort(): void;

@@ -1,4 +1,5 @@
 // The items of all names, and the callers that wait for each name.
+import { deferred } from "edgelock-exchange";
 import { onAbort, type Signals } from "./abort.js";
 import { aborted, heldBehind, unavailable } from "./make-error.js";
 import { type Bound, type Entry, Gather, type Outcome, type Turn } from "./gather.js";
@@ -190,21 +191,4 @@ function pace({ maker: { requestTimeout } }: Home): { readonly beat: number; rea
 function settled<Answer>(outcome: Outcome<Answer>): Answer {
   if ("error" in outcome) throw outcome.error;
   return outcome.answer;
-}
-
-interface Deferred {
-  promise: Promise<void>;
-  resolve: () => void;
-}
-
-/**
- * A promise that another request may settle. workerd continues in the request that made it, but not
- * always if `new Promise` made it: see docs/design.md.
- */
-function deferred(): Deferred {
-  const maker: { withResolvers?: () => Deferred } = Promise as object;
-  if (maker.withResolvers) return maker.withResolvers();
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => (resolve = settle));
-  return { promise, resolve };
 }

@@ -59,13 +59,3 @@ class Abort extends Source {
 export function afterAbort(signal, done) {
   return signal.aborted ? afterPromise(Promise.resolve(), done) : new Abort(signal, done);
 }
-
-// A promise, and the functions that settle it. workerd runs what follows a promise in the request
-// that made it, whoever settles it. That fails for a promise by `new Promise` in code that V8 has
-// optimised, which loses the request.
-export function deferred() {
-  if (typeof Promise.withResolvers === "function") return Promise.withResolvers();
-  const deferred = {};
-  deferred.promise = new Promise((resolve) => (deferred.resolve = resolve));
-  return deferred;
-}

@@ -27,7 +27,10 @@ extern "C" {
 
     #[wasm_bindgen(catch, js_name = afterAbort)]
     fn after_abort(signal: &JsValue, done: &Function) -> Result<Source, JsValue>;
+}
 
+#[wasm_bindgen(module = "/src/web/exchange.js")]
+extern "C" {
     /// A promise that another request may settle.
     pub(super) type Deferred;
     pub(super) fn deferred() -> Deferred;

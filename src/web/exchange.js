@@ -213,3 +213,13 @@ export function reason(error) {
   }
   return messages.join(": ") || "the host says no more";
 }
+
+// A promise, and the functions that settle it. workerd runs what follows a promise in the request
+// that made it, whoever settles it. That fails for a promise by `new Promise` in code that V8 has
+// optimised, which loses the request.
+export function deferred() {
+  if (typeof Promise.withResolvers === "function") return Promise.withResolvers();
+  const deferred = {};
+  deferred.promise = new Promise((resolve) => (deferred.resolve = resolve));
+  return deferred;
+}
