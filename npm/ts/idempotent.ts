@@ -216,8 +216,9 @@ function again({ status, type, headers: kept = [], body, isBinary }: Kept): Resp
 const INVALID = "";
 
 /**
- * The key in the header `Idempotency-Key`, as the IETF's draft-ietf-httpapi-idempotency-key-header-07
- * has it: a string of RFC 8941, or one without quotes. `null` if there is none.
+ * The key in the header `Idempotency-Key`, as the IETF has it in
+ * draft-ietf-httpapi-idempotency-key-header-07: a string of RFC 8941, or one without quotes. `null`
+ * if there is none.
  */
 function keyOf({ headers }: Request): string | null {
   const header = headers.get("idempotency-key");
