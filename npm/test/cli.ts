@@ -473,6 +473,10 @@ const answers: Suite = {
     }
   },
 
+  async help_is_what_help_shows_too() {
+    equal(await edgelock(["help"]), await edgelock(["--help"]));
+  },
+
   async the_version_is_that_of_the_package() {
     const { version } = JSON.parse(readFileSync("npm/package.json", "utf8")) as { version: string };
     equal(await edgelock(["--version"]), { code: 0, out: `${version}\n`, err: "" });

@@ -16,7 +16,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
 async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (name === "--version") return print(`${await version()}\n`);
-  if (command === undefined && !wantsHelp([name])) {
+  if (command === undefined && name !== "help" && !wantsHelp([name])) {
     if (name !== "") say(`there is no command ${JSON.stringify(name)}`);
     process.stderr.write(HELP);
     return USAGE;
