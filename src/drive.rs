@@ -188,14 +188,14 @@ impl Flights {
         wish: Wish,
         waker: Option<&Waker>,
     ) {
-        let host = host.clone();
+        let on = host.clone();
         match wish {
             Wish::Send(id, mut mail) => {
-                let answer = async move { host.transport.send(mail.request()).await };
+                let answer = async move { on.transport.send(mail.request()).await };
                 self.answers.push((id, Box::pin(answer)));
             }
             Wish::Wake(id, time) => {
-                let timer = async move { host.runtime.sleep(time).await };
+                let timer = async move { on.runtime.sleep(time).await };
                 self.timers.push((id, Box::pin(timer)));
             }
             Wish::Listen(id, mut mail) => {
@@ -203,7 +203,7 @@ impl Flights {
                 let to = received.clone();
                 let ended = Box::pin(async move {
                     let mut hear = |piece: &[u8]| locked(&to).extend_from_slice(piece);
-                    host.transport.listen(mail.request(), &mut hear).await
+                    on.transport.listen(mail.request(), &mut hear).await
                 });
                 let stream = Stream { received, has_ended: None, ended };
                 self.streams.push((id, stream));
@@ -217,18 +217,18 @@ impl Flights {
     /// to wake.
     fn detach<T: Transport, R: Runtime>(
         &mut self,
-        host: Arc<Host<T, R>>,
+        host: &Arc<Host<T, R>>,
         operation: Background,
         ids: &[Id],
         waker: Option<&Waker>,
     ) {
-        let spawner = host.clone();
         let state = if ids.is_empty() { State::New } else { State::Begun };
-        let mut detached = Driven { operation, state, flights: self.split_off(ids), host };
+        let flights = self.split_off(ids);
+        let mut detached = Driven { operation, state, flights, host: host.clone() };
         let mut go_on = move |cx: &mut Context<'_>| detached.poll(cx, &mut Vec::new);
         let is_done = waker.is_some_and(|waker| go_on(&mut Context::from_waker(waker)).is_ready());
         if !is_done {
-            spawner.runtime.spawn(Box::pin(poll_fn(go_on)));
+            host.runtime.spawn(Box::pin(poll_fn(go_on)));
         }
     }
 
