@@ -119,6 +119,16 @@ local function remove(token)
   return was_there
 end
 
+--- shown
+-- A holder, as an inspection tells it; with its weight, where holders have one. Redis may have
+-- forgotten its label, as by eviction.
+--
+-- provides  shown
+-- needs     hold_of now_ms till
+local function shown(token, weight)
+  return { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight }
+end
+
 --- clean
 -- Removes holders that have ended, as Redis does with keys. If its clock is set back later, one
 -- must not come back that was told that its place is lost, or that gave it up. Who is not known is

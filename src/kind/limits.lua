@@ -195,14 +195,14 @@ each(function(at, _, _, _, _, _, leave_queue) pcall(leave_queue, waiter_at(ARGV[
 --                  permits it has of the first name of which it has any}
 --
 -- ends      the loop
--- needs     LAST all hold_of known listed now_ms permits_in place refuse_others resp till waiting
--- needs     want_at weight_in weight_of
+-- needs     LAST all known listed permits_in place refuse_others resp shown waiting want_at
+-- needs     weight_in weight_of
 refuse_others()
 local want = want_at(ARGV[2], place)
 local room, holders, fence = permits_in(want), all.holders or {}, known()
 for _, token in ipairs(listed()) do
   room = room - weight_of(token)
-  if not all[token] then holders[#holders + 1] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) } end
+  if not all[token] then holders[#holders + 1] = shown(token, weight_of(token)) end
   all[token] = true
 end
 all[place], all.holders = place, holders

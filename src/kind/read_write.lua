@@ -230,11 +230,11 @@ local reply = { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }
 --                  fence and holds or nil, waiters, 0: as of a mutex;
 --                  and if readers have it, an array of each one, ms left, and label}
 --
--- needs     NAME hold_of known listed now_ms resp says till waiting
+-- needs     NAME known listed now_ms resp says shown waiting
 local holder, readers = redis.call('GET', NAME), ''
 if says('readers') then
   holder, readers = false, listed()
-  for at, token in ipairs(readers) do readers[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '' } end
+  for at, token in ipairs(readers) do readers[at] = shown(token) end
   readers = resp(readers)
 end
 return { 1, ARGV[1], resp(holder) .. resp(1) .. resp(redis.call('PTTL', NAME)) .. resp(known()) .. resp(waiting()) .. resp(0) .. readers }

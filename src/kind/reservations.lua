@@ -158,12 +158,12 @@ end
 --                  an array of each holder, ms left, label, and how many units it has; how many
 --                  units are free; and how many are confirmed}
 --
--- needs     confirmed hold_of known listed now_ms permits_in refuse_others resp till weight_of
+-- needs     confirmed known listed permits_in refuse_others resp shown weight_of
 refuse_others()
 local holders, sold = listed(), confirmed()
 local free = permits_in(ARGV[2]) - sold
 for at, token in ipairs(holders) do
-  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) }
+  holders[at] = shown(token, weight_of(token))
   free = free - holders[at][4]
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(known()) .. resp(0) .. resp(0) .. resp(holders) .. resp(math.max(0, free)) .. resp(sold) }

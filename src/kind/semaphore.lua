@@ -194,11 +194,11 @@ end
 --                  an array of each holder, ms left, label, and how many permits it has; and how
 --                  many permits are free}
 --
--- needs     hold_of known listed now_ms permits_in refuse_others resp till waiting weight_of
+-- needs     known listed permits_in refuse_others resp shown waiting weight_of
 refuse_others()
 local holders, free = listed(), permits_in(ARGV[2])
 for at, token in ipairs(holders) do
-  holders[at] = { token, till[token] - now_ms(), select(4, hold_of(token)) or '', weight_of(token) }
+  holders[at] = shown(token, weight_of(token))
   free = free - holders[at][4]
 end
 return { 1, ARGV[1], resp(false) .. resp(0) .. resp(-2) .. resp(known()) .. resp(waiting()) .. resp(0) .. resp(holders) .. resp(math.max(0, free)) }
