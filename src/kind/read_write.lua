@@ -230,7 +230,7 @@ local reply = { 1, ARGV[1], table.concat({ fence or 0, ms, '' }, ' ') }
 --                  fence and holds or nil, waiters, 0: as of a mutex;
 --                  and if readers have it, an array of each one, ms left, and label}
 --
--- needs     NAME known listed now_ms resp says shown waiting
+-- needs     NAME known listed resp says shown waiting
 local holder, readers = redis.call('GET', NAME), ''
 if says('readers') then
   holder, readers = false, listed()
