@@ -195,7 +195,7 @@ const kindOf = (of: Kind | Kind["prepare"]): Kind => (typeof of === "function" ?
 const kinds = new Map(Object.entries(KINDS_OF_CALLS).map(([name, of]) => [name, kindOf(of)]));
 
 /** Kinds that need finalizers: only the garbage collector knows that something is forgotten. */
-export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends", "acquire, release, by a client and a lock for each call"];
+export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends"];
 
 /** How many calls are made of each kind. */
 export const KINDS: ReadonlyMap<string, number> = new Map([

@@ -56,18 +56,25 @@ export class Client {
     this.#prefix = prefix;
     this.#raw = new Revivable(() => {
       const { said, onEvent } = config ?? clientConfig({ ...settings, ...lookUp(environment()) });
-      return new (instance().raw.Thing)(said, onEvent);
+      const module = instance();
+      const make = () => new module.raw.Thing(said, onEvent);
+      // It learns of its bridge what this way there told.
+      return onEvent ? make() : module.kept(fetch ?? module, said, make);
     }, !this.#isLate);
   }
 
   /** Something that the module makes of this client. */
-  #made(...values: Value[]): Revivable {
+  #made(values: readonly Value[], isKept = true): Revivable {
     const said = words(...values);
-    return new Revivable(() => this.#raw.get().value.make(said)!, !this.#isLate);
+    return new Revivable(() => {
+      const { instance, value: client } = this.#raw.get();
+      const make = () => client.make(said)!;
+      return isKept ? instance.kept(client, said, make) : make();
+    }, !this.#isLate);
   }
 
   #named(kind: string, name: string, ...values: Value[]): Named {
-    return { name, key: this.#prefix + name, raw: this.#made(kind, name, ...values), host: this.#maker };
+    return { name, key: this.#prefix + name, raw: this.#made([kind, name, ...values]), host: this.#maker };
   }
 
   /**
@@ -248,10 +255,10 @@ export class Client {
   }
 
   /** What the module is told: which kind, of which name or names, and what else is of the kind. */
-  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, hasTurns = false): Lock {
+  #lock(kind: Kind, said: readonly [kind: string, of: string | readonly (string | readonly [name: string, ...Value[]])[], ...Value[]], options: LockOptions, hasTurns = false, isKept = true): Lock {
     const { options: own, said: asked } = lockConfig(options, kind);
-    const again = (options: LockOptions) => this.#lock(kind, said, options, hasTurns);
-    const raw = this.#made(...said, ...asked);
+    const again = (options: LockOptions) => this.#lock(kind, said, options, hasTurns, false);
+    const raw = this.#made([...said, ...asked], isKept);
     const names = [said[1]].flat().map((of) => (typeof of === "string" ? of : of[0]));
     // In the order in which errors of the module show them.
     const keys = names.map((name) => this.#prefix + name).sort();

@@ -16,6 +16,9 @@ const NOTHING: readonly never[] = [];
 /** A call that these words make of a thing, or this function. */
 export type Call = readonly Value[] | ((thing: Thing) => Thing);
 
+/** So many things of one maker are kept for requests to come. */
+const KEPT = 64;
+
 let load: (() => WebAssembly.Module) | undefined;
 let current: Instance | undefined;
 
@@ -37,6 +40,8 @@ export class Instance {
   readonly raw: Raw;
   #failure: InternalError | undefined;
   readonly #driven = new Set<Driver>();
+  /** What was made, by what made it, and by the words for it. */
+  readonly #kept = new WeakMap<object, Map<string, Thing>>();
 
   constructor() {
     if (load === undefined) throw new InternalError("the wasm module is not loaded", undefined);
@@ -68,6 +73,21 @@ export class Instance {
   /** What these words make of a thing. */
   make(thing: Thing, ...values: Value[]): Thing {
     return this.call(() => thing.make(words(...values)))!;
+  }
+
+  /**
+   * What `maker` makes of these words, and made before if it is kept: most requests make the same
+   * client and the same lock. Nobody may free it.
+   */
+  kept(maker: object, said: string, make: () => Thing): Thing {
+    const kept = this.#kept.get(maker) ?? new Map<string, Thing>();
+    let thing = kept.get(said);
+    if (thing === undefined) {
+      thing = this.call(make);
+      if (kept.size >= KEPT) kept.clear();
+      this.#kept.set(maker, kept.set(said, thing));
+    }
+    return thing;
   }
 
   /** What a thing answers to these words at once. */
