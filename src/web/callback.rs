@@ -5,9 +5,10 @@
 //! that of a timer that was stopped never is.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::{Future, pending};
+use std::mem::replace;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -16,17 +17,13 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/src/web/callback.js")]
 extern "C" {
-    type Source;
-    #[wasm_bindgen(method)]
-    fn drop(this: &Source);
-
     #[wasm_bindgen(catch)]
-    fn after(ms: f64, done: &Function) -> Result<Source, JsValue>;
+    fn after(ms: f64, tell: &Function, number: u32) -> Result<Function, JsValue>;
     #[wasm_bindgen(catch, js_name = afterPromise)]
-    fn after_promise(promise: &Promise, done: &Function) -> Result<Source, JsValue>;
+    fn after_promise(promise: &Promise, tell: &Function, number: u32) -> Result<Function, JsValue>;
 
     #[wasm_bindgen(catch, js_name = afterAbort)]
-    fn after_abort(signal: &JsValue, done: &Function) -> Result<Source, JsValue>;
+    fn after_abort(signal: &JsValue, tell: &Function, number: u32) -> Result<Function, JsValue>;
 }
 
 #[wasm_bindgen(module = "/src/web/exchange.js")]
@@ -40,36 +37,36 @@ extern "C" {
     pub(super) fn resolve(this: &Deferred) -> Function;
 }
 
-/// Ready once its source has called back, and at once if the host refused.
-struct Callback {
-    called: Rc<Called>,
-    source: Option<Source>,
-    _done: Closure<dyn FnMut()>,
+thread_local! {
+    /// Those that were not called yet, by number, and whom they wake.
+    static WAITING: RefCell<BTreeMap<u32, Option<Waker>>> = const { RefCell::new(BTreeMap::new()) };
+    static LAST: Cell<u32> = const { Cell::new(0) };
+    /// One function for all: hosts take longer to make one than to call one. What it wakes may
+    /// abort a signal, which calls it again.
+    static TELL: Closure<dyn Fn(u32)> = Closure::new(|number| {
+        let waker = WAITING.with_borrow_mut(|waiting| waiting.remove(&number));
+        if let Some(waker) = waker.flatten() {
+            waker.wake();
+        }
+    });
 }
 
-#[derive(Default)]
-struct Called {
-    yet: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
+/// Ready once its source has called back, and at once if the host refused.
+struct Callback {
+    number: u32,
+    stop: Option<Function>,
 }
 
 impl Callback {
-    fn new(start: impl FnOnce(&Function) -> Result<Source, JsValue>) -> Self {
-        let called = Rc::new(Called::default());
-        let calls = called.clone();
-        let done = Closure::<dyn FnMut()>::new(move || {
-            calls.yet.set(true);
-            // Not while it is borrowed: some wakers poll at once.
-            let waker = calls.waker.borrow_mut().take();
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        });
-        Self { called, source: start(done.as_ref().unchecked_ref()).ok(), _done: done }
-    }
-
-    fn is_over(&self) -> bool {
-        self.source.is_none() || self.called.yet.get()
+    fn new(start: impl FnOnce(&Function, u32) -> Result<Function, JsValue>) -> Self {
+        let number = LAST.get().wrapping_add(1);
+        LAST.set(number);
+        WAITING.with_borrow_mut(|waiting| waiting.insert(number, None));
+        let stop = TELL.with(|tell| start(tell.as_ref().unchecked_ref(), number)).ok();
+        if stop.is_none() {
+            WAITING.with_borrow_mut(|waiting| waiting.remove(&number));
+        }
+        Self { number, stop }
     }
 }
 
@@ -77,18 +74,20 @@ impl Future for Callback {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.is_over() {
-            return Poll::Ready(());
-        }
-        *self.called.waker.borrow_mut() = Some(cx.waker().clone());
-        Poll::Pending
+        let waker = Some(cx.waker().clone());
+        // The last waker may own a task with callbacks of its own. So it is dropped out here.
+        let last =
+            WAITING.with_borrow_mut(|waiting| Some(replace(waiting.get_mut(&self.number)?, waker)));
+        if last.is_some() { Poll::Pending } else { Poll::Ready(()) }
     }
 }
 
 impl Drop for Callback {
     fn drop(&mut self) {
-        if let Some(source) = self.source.as_ref().filter(|_| !self.called.yet.get()) {
-            source.drop();
+        let waits = WAITING.with_borrow_mut(|waiting| waiting.remove(&self.number)).is_some();
+        if let Some(stop) = self.stop.as_ref().filter(|_| waits) {
+            // Nothing can be done about a timer that does not stop. Nobody hears it.
+            let _ = stop.call0(&JsValue::UNDEFINED);
         }
     }
 }
@@ -106,8 +105,8 @@ pub(super) async fn sleep(duration: Duration) {
     let mut left = duration;
     loop {
         let part = left.min(LONGEST_TIMER);
-        let timer = Callback::new(|done| after(timer_ms(part), done));
-        let is_refused = timer.is_over();
+        let timer = Callback::new(|tell, number| after(timer_ms(part), tell, number));
+        let is_refused = timer.stop.is_none();
         timer.await;
         left -= part;
         if left.is_zero() || is_refused {
@@ -118,8 +117,8 @@ pub(super) async fn sleep(duration: Duration) {
 
 /// Completes once `signal` is aborted. If it is no signal, that is never.
 pub(super) async fn aborted(signal: JsValue) {
-    let aborted = Callback::new(|done| after_abort(&signal, done));
-    if aborted.source.is_none() {
+    let aborted = Callback::new(|tell, number| after_abort(&signal, tell, number));
+    if aborted.stop.is_none() {
         return pending().await;
     }
     aborted.await;
@@ -130,5 +129,5 @@ pub(super) async fn aborted(signal: JsValue) {
 /// For what may end a call before its time, as a client that hangs up: await both, and drop the
 /// call.
 pub fn settled(promise: &Promise) -> impl Future<Output = ()> + Unpin + use<> {
-    Callback::new(|done| after_promise(promise, done))
+    Callback::new(|tell, number| after_promise(promise, tell, number))
 }

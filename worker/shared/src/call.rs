@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use subtle::ConstantTimeEq;
 use worker::js_sys::Reflect;
+use worker::send::SendFuture;
 use worker::wasm_bindgen::JsValue;
 use worker::{
     Context, Env, Method, Request, Response, ResponseBuilder, console_error, console_log,
@@ -46,14 +47,14 @@ impl Call {
     pub fn new(request: &Request, env: &Env, context: Context) -> Result<Self, Problem> {
         let (context, timing) = (Rc::new(context), Rc::new(Timing::default()));
         let places = Rc::<RefCell<Vec<Place>>>::default();
-        let (behind, kept, heard) = (context.clone(), places.clone(), timing.clone());
+        let (behind, kept, heard) = (Host::from(&*context), places.clone(), timing.clone());
         let host = Host::default()
             .wait_until(move |task| {
                 let kept = kept.clone();
-                behind.wait_until(async move {
+                behind.spawn(Box::pin(SendFuture::new(async move {
                     task.await;
                     drop(kept);
-                });
+                })));
             })
             .on_event(move |event| {
                 heard.hear(&event.kind);
