@@ -33,21 +33,36 @@ end
 local MOST = 2 ^ 20 - 4096
 local ROOM = MOST
 local function left_out(took) return line('-', 'reply over 1 MiB' .. (took > MOST and '' or ', with others')) end
+-- What the longer one of these takes. So much is kept free for each command: a thousand of them
+-- must not make the answer too long.
+local LEFT_OUT = 34
 -- ARGV[at…], up to ARGV[till] if it is given: for each command the number of its words, then the
 -- words. INCR, DECR, INCRBY, DECRBY and HINCRBY leave behind what they reply. With `room` the
 -- results go behind others, which have left that much; ROOM is what is left in the end.
 local function run(at, till, room)
   local replies = {}
-  room = room or MOST
+  if not room then
+    local each = at
+    room = MOST
+    while ARGV[each] do
+      each = each + ARGV[each] + 1
+      room = room - LEFT_OUT
+    end
+  end
   while at ~= till and ARGV[at] do
     local last = at + ARGV[at]
+    room = room + LEFT_OUT
     local reply = redis.pcall(unpack(ARGV, at + 1, last))
-    local text = type(reply) == 'string' and #reply > room and left_out(#reply) or resp(reply)
+    local text = type(reply) == 'string' and #reply > room and #reply > LEFT_OUT and left_out(#reply) or resp(reply)
     local hash = string.find(text, '^,') and string.match(string.upper(ARGV[at + 1]), '^(H?)[ID][NE]CR')
     local exact = hash and redis.pcall(hash .. 'GET', unpack(ARGV, at + 2, at + 2 + #hash))
     if exact and tonumber(exact) == reply then text = line(':', exact) end
     local took = #text + select(2, string.gsub(text, '[%c!-#Z-^]', ''))
-    if took > room then text = left_out(took) else room = room - took end
+    if took > room and took > LEFT_OUT then
+      text = left_out(took)
+      took = LEFT_OUT
+    end
+    room = room - took
     replies[#replies + 1] = text
     at = last + 1
   end

@@ -28,6 +28,7 @@ alone! {
     a_turn_that_was_tried_without_the_lock_does_not_begin_its_wait_anew,
     with_few_requests_a_turn_waits_in_the_queue_nevertheless,
     a_bridge_that_leaves_replies_out_makes_the_outcome_unknown,
+    a_crowd_whose_replies_are_too_large_together_has_smaller_turns,
     a_turn_that_is_repeated_behind_the_time_that_it_names_is_unknown,
 }
 
@@ -617,6 +618,27 @@ async fn a_bridge_that_leaves_replies_out_makes_the_outcome_unknown() {
         let error = sale.submit(&lock, short).await.unwrap_err();
         assert!(error.is_outcome_unknown(), "{error}");
     }
+}
+
+/// What stands in place of the replies that do not fit must fit itself.
+async fn a_crowd_whose_replies_are_too_large_together_has_smaller_turns() {
+    const ITEMS: u64 = 900;
+    let mut stack = Stack::spawn();
+    for number in 0..ITEMS {
+        stack.store(&format!("large:{number}"), &"x".repeat(2_000));
+    }
+    let group = GroupCommit::new(Own::<u64, (), usize, false> {
+        reads: |number| vec![Command::new("GET").key(format!("large:{number}"))],
+        decide: |number, replies, (), _| {
+            let write = Command::new("RPUSH").key("log").arg(number);
+            Decision::Write(vec![write], replies[0].as_str().map_or(0, str::len))
+        },
+    });
+    let group = group.max_items(1_000).max_bytes(1 << 20);
+    for outcome in together(&group, &stack.lock("a"), 0..ITEMS).await {
+        assert_eq!(outcome, Ok(2_000));
+    }
+    assert_eq!(log(&mut stack), (0..ITEMS).collect::<Vec<_>>());
 }
 
 /// What an order comes to whose first request gets lost, and whose guess was wrong at this time.
