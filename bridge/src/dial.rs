@@ -72,6 +72,11 @@ impl Server {
             "--redis is not a usable URL; write redis://HOST:PORT, \
              redis://USER:PASSWORD@HOST:PORT/DB, rediss://HOST:PORT or unix:///PATH"
         })?;
+        if has_strange_query(url) {
+            return Err("--redis: only unix:///PATH has a query, of db, user and pass; \
+                        write redis://USER:PASSWORD@HOST:PORT/DB"
+                .into());
+        }
         let address = match info.addr().clone() {
             ConnectionAddr::Tcp(host, port) => Address::Tcp(NodeAddr { host, port }, None),
             ConnectionAddr::Unix(path) => Address::Unix(path),
@@ -137,7 +142,9 @@ impl Server {
     /// Sends user and database. A server that hangs still accepts connections. Only an answer to
     /// `PING`, whatever it says, shows that the server works.
     async fn enter(&self, link: &Link) -> Result<(), NoConnection> {
-        if let Some(password) = self.settings.password() {
+        // Without it, a user that needs no password would be the default user, who may do more.
+        let user = self.settings.username().filter(|name| !name.is_empty());
+        if let Some(password) = self.settings.password().or_else(|| user.map(|_| "")) {
             self.authenticate(link, password).await?;
         }
         if self.settings.db() != 0 {
@@ -264,6 +271,18 @@ fn with_scheme(url: &str) -> Cow<'_, str> {
         true => Cow::Owned(format!("redis://{url}")),
         false => Cow::Borrowed(url),
     }
+}
+
+/// The library passes over what it does not know. The user, or the database, would be another one.
+fn has_strange_query(url: &str) -> bool {
+    let Some((_, query)) = url.split_once('?') else {
+        return false;
+    };
+    let of_socket = ["db", "user", "pass"];
+    let known = if url.contains("unix:") { &of_socket[..] } else { &[] };
+    let mut names =
+        query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
+    names.any(|name| !name.is_empty() && name != "protocol" && !known.contains(&name))
 }
 
 fn tls() -> Result<TlsConnector, String> {

@@ -47,3 +47,26 @@ async fn the_address_of_redis_needs_no_scheme() {
     let bridge = Bridge::start(["--redis", &address]).await;
     assert_eq!(bridge.run(r#"["PING"]"#).await.0, 200);
 }
+
+/// The default user may have more rights than the one that was named.
+#[tokio::test]
+async fn a_user_without_a_password_is_not_taken_for_the_default_user() {
+    const WRONG: &str = "it does not accept the user and password in EDGELOCK_BRIDGE_REDIS";
+    let redis = RedisServer::start(&["--unixsocket", "redis.sock"]);
+    let socket = format!("unix://{}", redis.folder().join("redis.sock").display());
+    let mut urls = vec![format!("{socket}?user=bridge"), format!("{socket}?user=bridge&pass=")];
+    for named in ["://bridge@", "://bridge:@"] {
+        urls.push(redis.url().replace("://", named));
+    }
+    for url in urls {
+        let _: () = redis.ask(&format!("ACL SETUSER bridge reset on >{SECRET} +@all ~*"));
+        let bridge = Bridge::start(["--redis", &url]).await;
+        assert_eq!(bridge.run(r#"["GET","k"]"#).await, (503, NOT_LET_IN.to_owned()));
+        bridge.until_logs(WRONG).await;
+        // Redis takes any password of such a user.
+        let _: () = redis.ask("ACL SETUSER bridge resetpass nopass");
+        bridge.until_ping(200).await;
+        let clients: String = redis.ask("CLIENT LIST");
+        assert!(clients.contains("user=bridge"), "{clients}");
+    }
+}
