@@ -293,7 +293,7 @@ pub enum Error {
 const LOST: &str = "it ran out, was taken or forced, or Redis forgot it";
 const NOT_KEPT: &str = "the work was done, and it is not kept";
 const TOO_LONG: &str = "for longer than allowed";
-const UNDER_WAY: &str = "still under way";
+const UNDER_WAY: &str = "under way, or it is kept for other work";
 const OR_BESIDE: &str =
     ", or one that begins with it in braces, holds something else: data, or a lock of another kind";
 

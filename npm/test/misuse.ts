@@ -183,7 +183,13 @@ export const misuse: Suite = {
       await lease.release();
       throw (second as PromiseRejectedResult).reason;
     };
-    equal(await over(twice), [`another write of the lease of lock "a" is still under way`, "Await one write of a lease before the next."]);
+    const busy = [`another write of the lease of lock "a" is under way, or it is kept for other work`, "Await one write of a lease before the next, and keep it for one work at a time."];
+    equal(await over(twice), busy);
+    const kept = async (lease: Lease) => {
+      const stop = lease.keepAlive();
+      return lease.run(() => undefined).finally(() => (stop(), lease.release()));
+    };
+    equal(await over(kept), busy);
     equal(await over((lease) => lease.exec([["INCRBY", { key: `${stack.mark}n` }, "x"]]).finally(() => lease.release())), [
       `command 0, "INCRBY", failed under lock "a": ERR value is not an integer or out of range`,
       "Look at the command with this `index`; the others were executed.",

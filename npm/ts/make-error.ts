@@ -67,7 +67,7 @@ const known = (code: ErrorCode, message: string, lock?: string, details: object 
 
 export const invalidArgument = (message: string, reason?: Reason) => new InvalidArgumentError(known("invalid_argument", `invalid argument: ${message}`, undefined, { reason }));
 export const released = (lock: string) => new EdgelockError(known("released", `the lease of lock ${quoted(lock)} was already released`, lock));
-export const busy = (lock: string) => new BusyError(known("busy", `another write of the lease of lock ${quoted(lock)} is still under way`, lock));
+export const busy = (lock: string) => new BusyError(known("busy", `another write of the lease of lock ${quoted(lock)} is under way, or it is kept for other work`, lock));
 export const expired = (lock: string) => new LostError(known("expired", `the lease of lock ${quoted(lock)} is past its deadline`, lock));
 export const resultUnreadable = (lock: string, message: string, cause: unknown) => new ResultError(known("result_unreadable", `the result of ${quoted(lock)}: ${message}`, lock, { cause, bytes: null, most: null }));
 

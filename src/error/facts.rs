@@ -162,7 +162,7 @@ const ADVICE: [(&str, &str); 34] = [
     ("expired", "Stop, and undo what was not written through the lease: another may hold the lock. If it was just acquired, its ttl is too short."),
     ("max_hold_exceeded", "Stop, and do less under one lease, or raise `max_hold`."),
     ("released", "Use a lease only until it is given back; acquire again."),
-    ("busy", "Await one write of a lease before the next."),
+    ("busy", "Await one write of a lease before the next, and keep it for one work at a time."),
     ("command_failed", "Look at the command with this `index`; the others were executed."),
     ("wrong_type", "Lock another name, or ask for the kind that is stored under this one. Data belongs under `{name}:…`, but not with an ending that edgelock has, such as `:fence` or `:queue`."),
     ("unauthorized", "Check the credential, and that it may run scripts."),

@@ -138,6 +138,8 @@ async fn a_lease_is_kept_for_one_work_at_a_time(mut stack: Stack) {
     let lease = lock.try_acquire().await.unwrap();
     let first = lease.run(None, async {
         let (outcome, begun) = keep(&lease).await;
+        let told = outcome.as_ref().map_or_else(ToString::to_string, |()| String::new());
+        assert!(told.contains("kept for other work"), "{told}");
         assert_eq!((code(outcome), begun), ("busy", false));
         Ok::<_, Error>(7)
     });
