@@ -287,6 +287,11 @@ impl Kind {
         }
     }
 
+    /// Whether it has an owner, whose name is the label.
+    pub(crate) fn has_owner(&self) -> bool {
+        matches!(self.permits(), Some((_, _, Some(_))))
+    }
+
     /// How many permits there are, how many of them are wanted, and how many one owner may have.
     fn permits(&self) -> Option<(u32, u32, Option<u32>)> {
         let mut words = self.wants.split('/').map(|word| word.parse().ok());

@@ -252,13 +252,14 @@ impl<T: Transport, R: Runtime> Lock<T, R> {
     /// it, so put no secret in it.
     ///
     /// The lock's calls fail with [`Error::InvalidArgument`], and send nothing, if it is longer, or
-    /// if the lock is reentrant: that one shows its owner.
+    /// if the lock has an [owner](Lock::owner), as a reentrant one has: it shows that.
     #[must_use]
     pub fn label(self, label: &str) -> Self {
         self.with(|lock| {
             lock.kind.may(|refusals| refusals.label)?;
             lock.label = name::stored_label(label)?;
-            Ok(())
+            let what = format_args!("a reservation with an owner has that as its label");
+            Fault::unless(!lock.kind.has_owner(), what)
         })
     }
 

@@ -103,6 +103,7 @@ async fn the_first_that_cannot_work_is_what_each_call_says_and_nothing_is_sent()
         (units().owner("ann", 0), reserved),
         (units().owner("", 1), "an owner has 1 byte or more"),
         (units().owner(&long, 1), "a label has up to 128 bytes"),
+        (units().owner("ann", 1).label("x"), "a reservation with an owner has that as its label"),
         (limits(1).owner("ann", 1), reserved),
         (lock().owner("ann", 1), reserved),
         (client.semaphore("a", 3).owner("ann", 1), reserved),
