@@ -42,6 +42,7 @@ const ADVICE: Readonly<Record<ErrorCode | Reason, string>> = {
   forbidden_command: "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`).",
   no_scripts: "Each operation of a lock is a script, and this Redis runs none: let it have `EVAL` and `EVALSHA` (look for `rename-command` in its configuration), or use another.",
   no_password: "Give the bridge the password of its Redis; its log says more.",
+  forgotten: "Call again: this call did not do its work, nor that of the calls that it overtook.",
   no_bridge: LOOK_AT_THE_ADDRESS,
   path_is_command: "Look at the path of the address, which the bridge takes for a command: most bridges want none.",
   no_environment: "They are the address and the credential of one bridge. Upstash's console shows its two under REST; `cargo xtask dev` prints those of its bridge; whoever runs edgelock-bridge chose them. A Worker has them in the `env` of its handler. Node reads a file .env only if it is told to (`node --env-file=.env`), and Deno needs --allow-env.",

@@ -15,8 +15,8 @@ export interface Failure {
 
 /** As in src/error/why.rs; the last four are of this side of the border. */
 export type Reason =
-  | "never_expires" | "forbidden_key" | "forbidden_command" | "no_scripts" | "no_password" | "no_bridge"
-  | "path_is_command" | "no_environment" | "no_crypto" | "no_wasm" | "no_text";
+  | "never_expires" | "forbidden_key" | "forbidden_command" | "no_scripts" | "no_password" | "forgotten"
+  | "no_bridge" | "path_is_command" | "no_environment" | "no_crypto" | "no_wasm" | "no_text";
 
 /** The codes of the errors. They do not change between versions. */
 export type ErrorCode =

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{BadResponse, Error, Fault, ReservationError};
+use super::{BadResponse, Error, Fault, Reason, ReservationError};
 
 impl Error {
     /// A name for this kind of error, for logs and for other languages. It does not change between
@@ -112,8 +112,8 @@ impl Error {
     /// assert!(!lost.is_retryable());
     /// ```
     pub const fn is_retryable(&self) -> bool {
-        if self.why().is_some() {
-            return false;
+        if let Some(why) = self.why() {
+            return matches!(why, Reason::Forgotten);
         }
         match self {
             Self::Held { .. } | Self::Quarantined { .. } | Self::Busy { .. } => true,
@@ -146,7 +146,7 @@ const LOOK_AT_THE_ADDRESS: &str = "Check that the address is that of a bridge, w
 
 /// By the reason, where more is known than the code. A test sees that it has each.
 #[rustfmt::skip]
-const ADVICE: [(&str, &str); 34] = [
+const ADVICE: [(&str, &str); 35] = [
     ("invalid_argument", "Correct what the message names; the same call fails again."),
     ("entropy_unavailable", "Acquire inside a request handler; a client may be made outside."),
     ("held", "Come back after `retry_after`, or wait longer. If it is a lock that this work itself has, use `reentrant`."),
@@ -179,6 +179,7 @@ const ADVICE: [(&str, &str); 34] = [
     ("forbidden_command", "Use a credential that may write, if this one may only read. Else let the bridge's user of Redis run this command (`ACL SETUSER … +command`)."),
     ("no_scripts", "Each operation of a lock is a script, and this Redis runs none: let it have `EVAL` and `EVALSHA` (look for `rename-command` in its configuration), or use another."),
     ("no_password", "Give the bridge the password of its Redis; its log says more."),
+    ("forgotten", "Call again: this call did not do its work, nor that of the calls that it overtook."),
     ("no_bridge", LOOK_AT_THE_ADDRESS),
     ("path_is_command", "Look at the path of the address, which the bridge takes for a command: most bridges want none."),
 ];

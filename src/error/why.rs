@@ -108,6 +108,8 @@ pub enum Reason {
     NoScripts,
     /// The bridge lacks the password of its Redis.
     NoPassword,
+    /// Redis knows nothing of a call of a debounce any more.
+    Forgotten,
     /// The address leads to no bridge.
     NoBridge,
     /// The bridge takes the path of its address for a command.
@@ -123,6 +125,7 @@ impl Reason {
             Self::ForbiddenCommand => "forbidden_command",
             Self::NoScripts => "no_scripts",
             Self::NoPassword => "no_password",
+            Self::Forgotten => "forgotten",
             Self::NoBridge => "no_bridge",
             Self::PathIsCommand => "path_is_command",
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::call::{Call, LONGEST_DEBOUNCE, Verb};
 use super::reply::{each_of, millis_of, number, results_in, results_of, shape, text, time_left};
 use crate::command::Reply;
-use crate::error::{Error, Fault, ReservationError};
+use crate::error::{Error, Fault, Reason, ReservationError};
 use crate::name::read_label;
 use crate::outside;
 use crate::token::Token;
@@ -120,7 +120,10 @@ impl Answer {
                 wait if wait <= LONGEST_DEBOUNCE => Self::Wait(wait),
                 _ => return Err(shape()),
             },
-            (Pace, -1, []) => return Err(Fault::refused(FORGOTTEN.into(), true)),
+            (Pace, -1, []) => {
+                let gone = Fault::refused(FORGOTTEN.into(), false);
+                return Err(gone.because(Some(Reason::Forgotten)));
+            }
             _ => return Err(shape()),
         })
     }

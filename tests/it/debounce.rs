@@ -200,8 +200,9 @@ async fn a_call_of_which_redis_knows_nothing_any_more_is_told_so(spawn: Spawn) {
         let _: () = stack.redis(lost);
         clock.0.send_replace(true);
         let forgotten = call.await.unwrap().unwrap_err();
-        assert_eq!(forgotten.code(), "refused");
-        assert!(forgotten.is_outcome_unknown(), "{forgotten}");
+        assert_eq!((forgotten.code(), forgotten.is_outcome_unknown()), ("refused", false));
+        assert!(forgotten.is_retryable());
+        assert!(forgotten.advice().starts_with("Call again"), "{}", forgotten.advice());
         assert_eq!(forgotten.lock(), Some("a"));
     }
     let call = arrive(&clock, &mut stack, &done).await;

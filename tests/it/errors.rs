@@ -340,6 +340,9 @@ async fn advice_follows_what_is_known_and_is_the_same_in_both_languages() {
     }
     reasons.extend(held.reason());
     assert_eq!(held.advice(), told["never_expires"]);
+    // debounce.rs sees this one.
+    assert!(text("src/error/facts.rs").contains(&told["forgotten"]));
+    reasons.insert("forgotten");
     // Every reason that there is was seen, and the package knows no other.
     let of_rust = text("src/error/why.rs");
     let (_, of_rust) = of_rust.split_once("enum Reason").unwrap();
