@@ -297,14 +297,18 @@ const UNDER_WAY: &str = "under way, or it is kept for other work";
 const OR_BESIDE: &str =
     ", or one that begins with it in braces, holds something else: data, or a lock of another kind";
 
+/// In the npm package, clients that are made of the same words are one client of this crate.
+const OWN: &str =
+    if cfg!(npm) { "another lease of this process" } else { "another lease of this client" };
+
 /// `is_own` if the client itself has a lease of the lock: it may wait for itself.
 fn holder(label: Option<&str>, is_own: bool) -> String {
     let label = label.map(|label| Named(label).to_string());
     match (label, is_own) {
         (None, false) => "another owner".to_owned(),
         (Some(label), false) => label,
-        (None, true) => "another lease of this client".to_owned(),
-        (Some(label), true) => format!("{label}, another lease of this client"),
+        (None, true) => OWN.to_owned(),
+        (Some(label), true) => format!("{label}, {OWN}"),
     }
 }
 

@@ -372,6 +372,14 @@ export const contract: Suite = {
     await fails("released", lease.release());
   },
 
+  async a_call_that_waits_for_a_lease_of_its_process_is_told_so_and_not_that_its_client_has_it(stack) {
+    const lease = await take(stack.lock("a"));
+    // As another request makes it anew.
+    const held = await fails("held", stack.lock("a", { wait: 50 }).acquire());
+    check(held.message.startsWith(`lock "${stack.mark}a" is held by another lease of this process (`), held.message);
+    await lease.release();
+  },
+
   async every_error_of_a_lock_names_it_and_a_failed_command_names_that(stack) {
     const key = `${stack.mark}sku:42`;
     const lock = stack.lock("sku:42");
