@@ -65,6 +65,9 @@ const endless = () => new Promise<never>(() => {});
 /** Acquires this, and releases it. */
 const cycle = (lock: Pick<Lock, "acquire">): Work => async () => (await lock.acquire()).release();
 
+/** The module has the listener, which has the client. */
+const LISTENER = "acquire, release, by a client for each call that its listener refers to";
+
 const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
   "acquire, release": (bench) => cycle(bench.lock()),
   "acquire, release, with a signal of the caller's": (bench) => {
@@ -189,13 +192,17 @@ const KINDS_OF_CALLS: Readonly<Record<string, Kind | Kind["prepare"]>> = {
   "acquire, release, by a client and a lock for each call": ({ bridge: { url, credential }, mark, instant }) => async () => {
     await cycle(new Client({ url, credential, prefix: mark, fetch: instant.fetch }).lock("a"))();
   },
+  [LISTENER]: ({ bridge: { url, credential }, mark, instant }) => async () => {
+    const client: Client = new Client({ url, credential, prefix: mark, fetch: instant.fetch, onEvent: () => void client });
+    await cycle(client.lock("a"))();
+  },
 };
 
 const kindOf = (of: Kind | Kind["prepare"]): Kind => (typeof of === "function" ? { prepare: of } : of);
 const kinds = new Map(Object.entries(KINDS_OF_CALLS).map(([name, of]) => [name, kindOf(of)]));
 
 /** Kinds that need finalizers: only the garbage collector knows that something is forgotten. */
-export const FINALIZED: readonly string[] = [MIX, "a wait that its caller ends"];
+export const FINALIZED: readonly string[] = [MIX, LISTENER, "a wait that its caller ends"];
 
 /** How many calls are made of each kind. */
 export const KINDS: ReadonlyMap<string, number> = new Map([

@@ -1,7 +1,7 @@
 // The options of a client and of its locks, checked, as the wasm module takes them.
 import { abortSignal, callable, count, flag, given, limit, milliseconds, type Names, optionalText, options as known, text } from "./check.js";
 import type { BridgeOptions, BridgeSettings, ClientOptions, ClientSettings, QuorumOptions, ShardOptions, UpstashOptions, WebdisOptions } from "./client-options.js";
-import { eventOf, hear, toEvent } from "./event.js";
+import { faintly } from "./event.js";
 import type { AnyLockOptions, Limit, LimitsOptions, LockAllOptions, LockOptions, ReadWriteOptions, ReentrantOptions, ReservationOptions, SemaphoreOptions } from "./lock-options.js";
 import { invalidArgument } from "./make-error.js";
 import type { OnceOptions } from "./once.js";
@@ -38,7 +38,7 @@ export function clientConfig(all: ClientOptions): { readonly options: ClientOpti
   const bridges = toBridges(options);
   const said = words("client", "quorum" in options, bridges, ...toSettings(options));
   const { onEvent } = options;
-  return { options, said, onEvent: onEvent && ((text) => hear(eventOf(text), (event) => onEvent(toEvent(event)))) };
+  return { options, said, onEvent: onEvent && faintly(onEvent) };
 }
 
 /** The settings alone, of a client whose bridge is found elsewhere. */

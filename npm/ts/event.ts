@@ -35,15 +35,33 @@ export type LockEvent = { readonly lock: string } & (
 );
 
 /** An event as the module says it. Read it at once: later nobody knows what the host threw. */
-export function eventOf(text: string): RawEvent {
+function eventOf(text: string): RawEvent {
   const event = JSON.parse(text) as RawEvent;
   return event.error ? { ...event, error: withCause(event.error) } : event;
 }
 
-export function toEvent(event: RawEvent): LockEvent {
+function toEvent(event: RawEvent): LockEvent {
   const { error, lock } = event;
   return (error ? { ...event, error: toError(lock === "" ? error : { ...error, lock }) } : event) as LockEvent;
 }
+
+/**
+ * What the module tells events. It keeps no listener: one that refers to its own client would keep
+ * that, and the module would keep the listener for as long. Who has a call under way has both.
+ */
+export function faintly(onEvent: (event: LockEvent) => void): (text: string) => void {
+  return typeof WeakRef === "undefined" ? (text) => tell(text, onEvent) : tellIfThere(new WeakRef(onEvent));
+}
+
+/** Apart, since a function keeps all that any function beside it refers to. */
+function tellIfThere(onEvent: WeakRef<(event: LockEvent) => void>): (text: string) => void {
+  return (text) => {
+    const heard = onEvent.deref();
+    if (heard) tell(text, heard);
+  };
+}
+
+const tell = (text: string, onEvent: (event: LockEvent) => void): void => hear(eventOf(text), (event) => onEvent(toEvent(event)));
 
 /**
  * Calls it later, and ignores what it throws: a listener must not run inside of what it is told of.
