@@ -173,6 +173,7 @@ impl Bridge {
                 Dialect::Webdis => webdis::body(words),
             },
             listens: false,
+            waits: false,
             timeout,
         }
     }
@@ -188,6 +189,7 @@ impl Bridge {
             body,
             body_limit: BODY_LIMIT,
             timeout: post.timeout,
+            waits: post.waits,
         }
     }
 
@@ -203,6 +205,7 @@ impl Bridge {
             url: Some(upstash::pipeline(&self.url)),
             body: upstash::pipeline_body(commands),
             listens: false,
+            waits: false,
             timeout,
         }
     }
@@ -238,6 +241,8 @@ pub(crate) struct Post {
     listens: bool,
     /// The exchange is given up after this long in all.
     timeout: Duration,
+    /// As [`Request::waits`].
+    pub(crate) waits: bool,
 }
 
 /// Without the credential.

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use reqwest::redirect;
 use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::runtime::{EntropyUnavailable, Instant, Runtime, Task};
 use crate::tasks::locked;
@@ -57,8 +58,46 @@ pub fn client(bridge: Bridge) -> Client {
 }
 
 /// reqwest as [`Transport`]. Clones share their connections.
+///
+/// Each request under way has a connection of its own, and a bridge has only so many. Requests
+/// beyond some wait for others to end. Those of callers that wait for a lock wait only for each
+/// other, and so do those that listen: whoever gives back the lock for which all others wait goes
+/// ahead of them.
 #[derive(Clone)]
-pub struct Http(reqwest::Client);
+pub struct Http {
+    client: reqwest::Client,
+    under_way: Arc<UnderWay>,
+}
+
+/// How many more requests may be under way.
+struct UnderWay {
+    /// More of them find out no more than fewer: Redis executes one script at a time, and one that
+    /// releases a lock stands behind them.
+    of_waiters: Semaphore,
+    /// That begin to listen. Apart from the others, since a proxy may hold their answers back.
+    to_listen: Semaphore,
+    others: Semaphore,
+}
+
+impl UnderWay {
+    const OF_WAITERS: usize = 256;
+    const OTHERS: usize = 1024;
+
+    /// Waits to be one of them, for half of the `timeout`: what is left of it must do for the
+    /// answer.
+    async fn enter<'a>(
+        among: &'a Semaphore,
+        timeout: &mut Duration,
+    ) -> Result<SemaphorePermit<'a>, TransportError> {
+        let since = std::time::Instant::now();
+        let Ok(Ok(place)) = tokio::time::timeout(*timeout / 2, among.acquire()).await else {
+            let why = "too many requests of this process are under way";
+            return Err(TransportError::NotSent(why.into()));
+        };
+        *timeout = timeout.saturating_sub(since.elapsed());
+        Ok(place)
+    }
+}
 
 impl Default for Http {
     fn default() -> Self {
@@ -69,12 +108,22 @@ impl Default for Http {
             // machine, which is sent in plain HTTP.
             .no_proxy()
             .retry(reqwest::retry::never());
-        Self(client.build().expect("an HTTP client"))
+        let under_way = UnderWay {
+            of_waiters: Semaphore::new(UnderWay::OF_WAITERS),
+            to_listen: Semaphore::new(UnderWay::OF_WAITERS),
+            others: Semaphore::new(UnderWay::OTHERS),
+        };
+        Self { client: client.build().expect("an HTTP client"), under_way: Arc::new(under_way) }
     }
 }
 
 impl Transport for Http {
-    async fn send(&self, request: Request<'_>) -> Result<Response, TransportError> {
+    async fn send(&self, mut request: Request<'_>) -> Result<Response, TransportError> {
+        let among = match request.waits {
+            true => &self.under_way.of_waiters,
+            false => &self.under_way.others,
+        };
+        let _place = UnderWay::enter(among, &mut request.timeout).await?;
         let body_limit = request.body_limit;
         let mut response = self.post(request).await?;
         let status = response.status().as_u16();
@@ -97,10 +146,12 @@ impl Transport for Http {
 
     async fn listen(
         &self,
-        request: Request<'_>,
+        mut request: Request<'_>,
         hear: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<u16, TransportError> {
+        let place = UnderWay::enter(&self.under_way.to_listen, &mut request.timeout).await?;
         let mut response = self.post(request).await?;
+        drop(place);
         let status = response.status().as_u16();
         while status == 200
             && let Some(piece) =
@@ -115,7 +166,7 @@ impl Transport for Http {
 impl Http {
     /// Sends `post` as [`Transport::send`] requires, up to the headers of the response.
     async fn post(&self, request: Request<'_>) -> Result<reqwest::Response, TransportError> {
-        let mut post = self.0.post(request.url).timeout(request.timeout).body(request.body);
+        let mut post = self.client.post(request.url).timeout(request.timeout).body(request.body);
         for (name, value) in request.headers {
             post = post.header(*name, value);
         }

@@ -19,6 +19,9 @@ pub struct Request<'a> {
     pub body_limit: usize,
     /// The exchange is given up after this long in all, with [`TransportError::TimedOut`].
     pub timeout: Duration,
+    /// A caller that waits for a lock asks for it. A transport that bounds how many requests are
+    /// under way lets no other request wait behind such ones.
+    pub waits: bool,
 }
 
 /// The response, whatever its status. It may grow, so a transport makes it by [`Response::new`],
@@ -67,8 +70,8 @@ impl fmt::Debug for Response {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
     /// There was no connection, so not a byte of the request was sent: the host name was not
-    /// resolved, or the connection was refused. Only if that is certain; otherwise it is
-    /// [`TransportError::NoResponse`].
+    /// resolved, the connection was refused, or too many others were under way. Only if that is
+    /// certain; otherwise it is [`TransportError::NoResponse`].
     #[error("no connection: {0}")]
     NotSent(String),
     /// There was no response: the connection was reset, or the host does not say why.

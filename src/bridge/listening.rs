@@ -42,7 +42,7 @@ impl Bridge {
             Dialect::Upstash => (Some(upstash::subscription(&self.url, channel)), String::new()),
             Dialect::Webdis => (None, webdis::body(&["SUBSCRIBE", channel])),
         };
-        let post = Post { url, body, listens: true, timeout };
+        let post = Post { url, body, listens: true, timeout, waits: true };
         (post, Listening::new(self.dialect, channel))
     }
 

@@ -61,6 +61,9 @@ impl Schedule {
     /// Below the round trip of most bridges, more requests find nothing new.
     const SHORTEST: Nanos = Nanos::ms(10);
     const LONGEST: Nanos = Nanos::ms(500);
+    /// The pause of a waiter that polls is once to twice this for each waiter ahead. Hardly a turn
+    /// is shorter, and a crowd that asked more often would keep Redis from the holder.
+    const BEHIND: Nanos = Nanos::ms(1);
     /// A waiter that asks less often should give up instead.
     const SELDOM: Nanos = Nanos::ms(60_000);
     /// If a bridge refuses a subscription for now, the waiter does not ask again before half of
@@ -114,7 +117,8 @@ impl Schedule {
             self.hurry(now, found);
             let ceiling = self.jitter * 3;
             self.jitter = between(random, Self::SHORTEST, ceiling).min(self.longest);
-            let spread = between(random, apart, apart * 2);
+            let behind = apart.max(Self::BEHIND * found.ahead);
+            let spread = between(random, behind, behind * 2);
             // But not so rarely that it would lose its place.
             let spread = spread.min(still_alive(self.liveness).max(apart));
             self.jitter.max(spread)

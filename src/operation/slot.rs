@@ -183,13 +183,14 @@ impl Slot {
             false => ("EVAL", call.script.text(bridge.key_locks())),
         };
         let command = call.command(eval, script, &nonce);
-        let post = match call.replicas() {
+        let mut post = match call.replicas() {
             None => bridge.encode(&command, limit.duration()),
             Some(replicas) => bridge.encode_both(
                 [&command, &replicas.wait().each_ref().map(String::as_str)],
                 limit.duration(),
             ),
         };
+        post.waits = call.waits;
         self.phase = Phase::InFlight(InFlight {
             id: cx.send(&self.endpoint, post),
             nonce,

@@ -48,6 +48,8 @@ pub(crate) struct Call {
     pub(crate) leaves_receipt: bool,
     /// A command that failed is a reply, and not the error of all.
     pub(super) tells_each: bool,
+    /// Its caller waits for the lock.
+    pub(crate) waits: bool,
     /// Another such call would do once more what this one may have done.
     pub(super) adds_up: bool,
 }
@@ -83,6 +85,7 @@ impl Call {
             lock: None,
             leaves_receipt: false,
             tells_each: false,
+            waits: false,
             adds_up: false,
         }
     }
@@ -125,6 +128,12 @@ impl Call {
     /// A command that failed is a reply, and not the error of all.
     pub(crate) const fn telling_each(mut self, tells_each: bool) -> Self {
         self.tells_each = tells_each;
+        self
+    }
+
+    /// Its caller waits for the lock.
+    pub(crate) const fn waiting(mut self, waits: bool) -> Self {
+        self.waits = waits;
         self
     }
 

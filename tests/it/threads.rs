@@ -10,7 +10,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use edgelock::native::{self, Client};
-use edgelock::{Bridge, Error, Event, EventKind, Runtime};
+use edgelock::{Bridge, Error, Event, EventKind, Runtime, Token};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -175,4 +176,44 @@ async fn an_observer_that_panics_leaves_no_write_under_way() {
     assert!(exec.await.unwrap_err().is_panic());
     lease.exec(&[]).await.unwrap();
     lease.release().await.unwrap();
+}
+
+/// A bridge has fewer connections than a process may have waiters.
+#[tokio::test]
+async fn waiters_share_connections_and_a_release_does_not_stand_behind_them() {
+    const WAITERS: usize = 400;
+    let bridge = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", bridge.local_addr().expect("an address"));
+    let route = Bridge::upstash(&url, "credential").expect("an address");
+    // Nobody gives up what is never answered.
+    let client = native::client(route).request_timeout(LONG);
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..WAITERS {
+        let lock = client.lock("crowded").ttl(LONG).wait_timeout(LONG);
+        callers.spawn(async move { lock.acquire().await.map(drop) });
+    }
+    let token = Token::parse(&"A".repeat(22)).expect("a token");
+    let lease = client.lock("given-back").resume(token).expect("a lease");
+    callers.spawn(async move { lease.release().await });
+    let mut connections = 0;
+    let (came, mut comes) = tokio::sync::mpsc::unbounded_channel();
+    loop {
+        tokio::select! {
+            accepted = bridge.accept() => {
+                connections += 1;
+                let (mut stream, _) = accepted.expect("a connection");
+                let came = came.clone();
+                tokio::spawn(async move {
+                    let mut request = Vec::new();
+                    while stream.read_buf(&mut request).await.is_ok_and(|read| read > 0) {
+                        if String::from_utf8_lossy(&request).contains("given-back") {
+                            let _ = came.send(());
+                        }
+                    }
+                });
+            }
+            _ = comes.recv() => break,
+        }
+    }
+    assert!(connections < WAITERS, "{connections}");
 }

@@ -234,7 +234,8 @@ impl Acquire {
         self.claim.session = session;
         self.claim.token = token;
         let (subject, ttl) = (self.claim.subject(), self.claim.ttl());
-        self.call = Call::acquire(subject, ttl, None, false, Reads::NONE).into();
+        let call = Call::acquire(subject, ttl, None, false, Reads::NONE);
+        self.call = call.waiting(self.options.wait.is_some()).into();
         Ok(())
     }
 }

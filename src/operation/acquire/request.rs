@@ -133,6 +133,7 @@ fn call(
     Call::acquire(subject, claim.ttl(), waiter, options.fair, reads)
         .replicated(claim.lock.replicas.as_ref())
         .telling_each(options.turn.is_some())
+        .waiting(options.wait.is_some())
         .into()
 }
 

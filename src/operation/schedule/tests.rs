@@ -61,6 +61,27 @@ fn a_poller_that_is_first_asks_soon_again_once_the_lock_may_be_kept_for_it() {
     assert_eq!(at(4_490, 0), 500);
 }
 
+/// Thousands that poll leave Redis time for the holder.
+#[test]
+fn polls_are_the_further_apart_the_more_are_ahead_but_keep_their_places() {
+    let longest = |ahead| {
+        let mut polled = wait(ms(60_000));
+        let pauses = (0..9).map(|_| {
+            let found = found(None, ahead);
+            polled.pause(START, &HIGH, &found, ms(1), false, u32::MAX).unwrap()
+        });
+        pauses.max().unwrap().duration().as_millis()
+    };
+    // It counts as alive for 9 s.
+    assert_eq!([0, 100, 1_000, 9_999].map(longest), [3_000, 3_000, 3_000, 6_750]);
+    let shortest = |ahead| {
+        let found = found(None, ahead);
+        let pause = wait(FIVE).pause(START, &Loaded(0), &found, ms(1), false, 40);
+        pause.unwrap().duration().as_millis()
+    };
+    assert_eq!([0, 100, 1_000, 4_000].map(shortest), [10, 100, 1_000, 4_000]);
+}
+
 #[test]
 fn requests_last_for_a_long_wait() {
     let minute = ms(60_000);
