@@ -138,8 +138,8 @@ fn reply(value: redis::Value) -> Reply {
     }
 }
 
-/// The reply without what may differ: numbers of many digits, which depend on the time, and the
-/// place in a script where an error was raised.
+/// The reply without what may differ: numbers of four digits or more, which depend on the time, and
+/// the place in a script where an error was raised.
 fn normal(reply: &Reply) -> String {
     let text = reply.to_string();
     let text = text.split(": edgelock/testing knows").next().unwrap_or_default();
@@ -151,7 +151,7 @@ fn normal(reply: &Reply) -> String {
             digits.push(char);
             continue;
         }
-        out.push_str(if digits.len() < 5 { &digits } else { "#" });
+        out.push_str(if digits.len() < 4 { &digits } else { "#" });
         digits.clear();
         out.push(char);
     }
