@@ -58,7 +58,7 @@ export class Client {
       const { said, onEvent } = config ?? clientConfig({ ...settings, ...lookUp(environment()) });
       const module = instance();
       const make = () => new module.raw.Thing(said, onEvent);
-      // It learns of its bridge what this way there told.
+      // A client learns by its own `fetch` what the bridge can do.
       return onEvent ? make() : module.kept(fetch ?? module, said, make);
     }, !this.#isLate);
   }

@@ -47,7 +47,7 @@ function toEvent(event: RawEvent): LockEvent {
 
 /**
  * What the module tells events. It keeps no listener: one that refers to its own client would keep
- * that, and the module would keep the listener for as long. Who has a call under way has both.
+ * that, and the module would keep the listener for as long. A call under way keeps both.
  */
 export function faintly(onEvent: (event: LockEvent) => void): (text: string) => void {
   return typeof WeakRef === "undefined" ? (text) => tell(text, onEvent) : tellIfThere(new WeakRef(onEvent));
